@@ -1,0 +1,134 @@
+package ratelimit
+
+import "time"
+
+// Reason says why a [Decision] is what it is. Its String is stable: it is
+// meant for logs and metric labels.
+type Reason uint8
+
+const (
+	// ReasonWithinLimits: every policy that applies admits the request.
+	ReasonWithinLimits Reason = iota
+	// ReasonNoPolicy: no policy applies to the request.
+	ReasonNoPolicy
+	// ReasonExempt: the request is exempt or was skipped.
+	ReasonExempt
+	// ReasonRateLimited: at least one policy is violated.
+	ReasonRateLimited
+	// ReasonFailedOpen: the store failed and the policies let such requests
+	// pass ([FailOpen]).
+	ReasonFailedOpen
+	// ReasonFailedClosed: the store failed and a policy refuses such requests
+	// ([FailClosed]).
+	ReasonFailedClosed
+	// ReasonCanceled: the request's own context ended before the decision, or
+	// before its turn came. It is neither a denial nor a failure.
+	ReasonCanceled
+)
+
+var reasonNames = [...]string{
+	ReasonWithinLimits: "within_limits",
+	ReasonNoPolicy:     "no_policy",
+	ReasonExempt:       "exempt",
+	ReasonRateLimited:  "rate_limited",
+	ReasonFailedOpen:   "failed_open",
+	ReasonFailedClosed: "failed_closed",
+	ReasonCanceled:     "canceled",
+}
+
+// String returns a stable snake_case name.
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return "unknown"
+}
+
+// Decision is what a [Limiter] says of one request.
+type Decision struct {
+	// Allowed is whether the request may go on (after Delay).
+	Allowed bool
+	// Reason says why.
+	Reason Reason
+	// Policy is the name of the binding policy: on a denial the violated one
+	// with the longest RetryAfter, else the one with the smallest share left,
+	// ties in the order given. Empty if no policy binds: none applies, all
+	// that apply are unlimited, hidden or in shadow, or the store failed.
+	Policy string
+	// Tier is the binding policy's tier, empty if it has none.
+	Tier string
+	// Result is the binding policy's; its zero value if there is none. On a
+	// denial by a hidden policy it is that policy's.
+	Result Result
+	// RetryAfter is how long to wait before the same request would pass: the
+	// longest of all violated policies, [Never] if it cannot, 0 if allowed.
+	RetryAfter time.Duration
+	// Delay is how long an allowed request is to be held back (leaky bucket):
+	// the longest of all policies.
+	Delay time.Duration
+	// Degraded is whether the decision was made without the limiter's store:
+	// by the failure policy alone or by the fallback store.
+	Degraded bool
+	// Err is the store's error if Degraded, or the context's if the reason is
+	// [ReasonCanceled]. It is for logs, never for clients.
+	Err error
+
+	// The first few results lie within the Decision, so that making one
+	// allocates nothing.
+	inline [inlinePolicies]PolicyResult
+	count  int
+	more   []PolicyResult
+}
+
+// inlinePolicies is how many policies of one request need no allocation.
+const inlinePolicies = 4
+
+// PolicyLimit is what is known of a policy's limit before any request: it is
+// made once by [New] for every policy and, if it has tiers, every tier.
+type PolicyLimit struct {
+	// Policy is the policy's name, Tier the tier's or empty.
+	Policy, Tier string
+	// Limit is the limit that is applied.
+	Limit Limit
+	// Shadow is whether the policy only watches: it never refuses.
+	Shadow bool
+	// Hidden is whether the policy is kept from clients.
+	Hidden bool
+
+	advert *advert
+}
+
+// PolicyResult is one policy's part in a [Decision].
+type PolicyResult struct {
+	*PolicyLimit
+	// Cost is what the request was charged, or would have been.
+	Cost int64
+	// Result is the store's answer.
+	Result Result
+}
+
+// Violated reports whether the policy refused the request (or, in shadow,
+// would have).
+func (p *PolicyResult) Violated() bool { return !p.Result.Allowed }
+
+// Policies returns the result of every policy that was decided, in the order
+// given to [New]. It is empty if the store failed open.
+func (d *Decision) Policies() []PolicyResult {
+	if d.more != nil {
+		return d.more
+	}
+	return d.inline[:d.count]
+}
+
+// add appends a result.
+func (d *Decision) add(p PolicyResult) {
+	switch {
+	case d.more != nil:
+		d.more = append(d.more, p)
+	case d.count < inlinePolicies:
+		d.inline[d.count] = p
+		d.count++
+	default:
+		d.more = append(d.inline[:d.count:d.count], p)
+	}
+}
