@@ -1,0 +1,123 @@
+package algorithm
+
+import (
+	"time"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+)
+
+// debt is what a bucket still has to drain: units + rest/window.
+type debt struct {
+	units, rest int64
+}
+
+// up is the debt rounded up to whole units.
+func (d debt) up() int64 {
+	if d.rest > 0 {
+		return d.units + 1
+	}
+	return d.units
+}
+
+// wide is the debt in units of 1/window.
+func (d debt) wide(window int64) wide { return product(d.units, window).plus(d.rest) }
+
+// debtOf is the reverse of wide, saturated.
+func debtOf(w wide, window int64) debt {
+	units, rest, ok := w.divMod(window)
+	if !ok || units > MaxUnits {
+		return debt{units: MaxUnits}
+	}
+	return debt{units: units, rest: rest}
+}
+
+// drained is the debt after elapsed microseconds.
+func (d debt) drained(elapsed, quota, window int64) debt {
+	if elapsed == 0 || quota == 0 || d == (debt{}) {
+		return d
+	}
+	gone, all := product(elapsed, quota), d.wide(window)
+	if all.atMost(gone) {
+		return debt{}
+	}
+	return debtOf(all.minus(gone), window)
+}
+
+// wait is how long the debt takes to drain, rounded up to a microsecond.
+func (d debt) wait(quota, window int64) time.Duration {
+	if d == (debt{}) {
+		return 0
+	}
+	if quota == 0 {
+		return ratelimit.Never
+	}
+	return micros(d.wide(window).divUpWide(quota))
+}
+
+func viewBucket(s *State, now, quota, window int64) (at int64, d debt) {
+	at = max(inRange(now), s.Time)
+	return at, debt{s.Level, s.Rest}.drained(at-s.Time, quota, window)
+}
+
+func decideBucket(s *State, now int64, l *ratelimit.Limit, cost int64, do action) ratelimit.Result {
+	window, capacity := windowOf(l), l.Capacity()
+	at, d := viewBucket(s, now, l.Quota, window)
+
+	r := ratelimit.Result{Allowed: fits(d.up(), cost, capacity), Limit: capacity, At: at}
+	if l.Algorithm == ratelimit.AlgorithmLeakyBucket {
+		r.Delay = d.wait(l.Quota, window)
+		if r.Delay == ratelimit.Never && cost > 0 {
+			r.Allowed = false // its slot would never come
+		}
+	}
+	if !r.Allowed {
+		r.RetryAfter = retryBucket(d, l, cost)
+		r.Delay = 0
+		if do == force {
+			r.Delay = l.LongestWait()
+		}
+	}
+	if cost > 0 && do.takes(r.Allowed) {
+		d = debt{plus(d.units, cost), d.rest}
+		s.Time, s.Level, s.Rest = at, d.units, d.rest
+	}
+	r.Remaining = max(capacity-d.up(), 0)
+	r.ResetAfter = d.wait(l.Quota, window)
+	return r
+}
+
+// retryBucket is how long until cost fits: until what is too much has drained.
+func retryBucket(d debt, l *ratelimit.Limit, cost int64) time.Duration {
+	capacity := l.Capacity()
+	if cost > capacity {
+		return ratelimit.Never
+	}
+	if l.Quota == 0 {
+		return ratelimit.Never
+	}
+	return debt{d.units + cost - capacity, d.rest}.wait(l.Quota, windowOf(l))
+}
+
+// adjustBucket lowers the debt by what of the change has not drained since
+// the charge, or raises it in full.
+func adjustBucket(s *State, now int64, l *ratelimit.Limit, charged, change int64) {
+	window := windowOf(l)
+	at, d := viewBucket(s, now, l.Quota, window)
+	if change > 0 {
+		s.Time, s.Level, s.Rest = at, plus(d.units, change), d.rest
+		return
+	}
+	back := product(-change, window)
+	gone := product(max(at-inRange(charged), 0), l.Quota)
+	if back.atMost(gone) {
+		return
+	}
+	back = back.minus(gone)
+	all := d.wide(window)
+	if all.atMost(back) {
+		d = debt{}
+	} else {
+		d = debtOf(all.minus(back), window)
+	}
+	s.Time, s.Level, s.Rest = at, d.units, d.rest
+}

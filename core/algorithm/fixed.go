@@ -1,0 +1,53 @@
+package algorithm
+
+import ratelimit "github.com/go-floodgate/floodgate/core"
+
+// fixedView is the window that now lies in: the instant that counts, the
+// window's start and what was used in it.
+func fixedView(s *State, now, window int64) (at, start, used int64) {
+	at = inRange(now)
+	if at < s.Time {
+		return s.Time, s.Time, s.Level
+	}
+	start = at - at%window
+	if start > s.Time {
+		return at, start, 0
+	}
+	return at, s.Time, s.Level
+}
+
+func decideFixed(s *State, now int64, l *ratelimit.Limit, cost int64, do action) ratelimit.Result {
+	window := windowOf(l)
+	at, start, used := fixedView(s, now, window)
+	toNext := micros(uint64(start + window - at))
+
+	r := ratelimit.Result{Allowed: fits(used, cost, l.Quota), Limit: l.Quota, At: at}
+	switch {
+	case r.Allowed:
+	case cost > l.Quota:
+		r.RetryAfter = ratelimit.Never
+	default:
+		r.RetryAfter = toNext
+	}
+	if cost > 0 && do.takes(r.Allowed) {
+		used = plus(used, cost)
+		s.Time, s.Level = start, used
+	}
+	r.Remaining = max(l.Quota-used, 0)
+	if used > 0 {
+		r.ResetAfter = toNext
+	}
+	return r
+}
+
+// adjustFixed changes the count only while the window of the charge is the
+// current one.
+func adjustFixed(s *State, now int64, l *ratelimit.Limit, charged, change int64) {
+	window := windowOf(l)
+	_, start, used := fixedView(s, now, window)
+	charged = inRange(charged)
+	if charged-charged%window != start {
+		return
+	}
+	s.Time, s.Level = start, plus(used, change)
+}

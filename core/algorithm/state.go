@@ -1,0 +1,141 @@
+package algorithm
+
+import (
+	"math"
+	"time"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+)
+
+// State is what is stored of one key. The zero State is a fresh key. States
+// are values: no function of this package changes one it was given.
+//
+//	algorithm        Time                       Level                     Rest
+//	fixed window     start of the last window   units in it               0
+//	sliding window   start of the last window   units in it               units in the one before
+//	sliding log      last committed instant     units in Log              0
+//	buckets          last committed instant     whole units of debt then  the rest of a unit, as rest/window
+//
+// Nothing in it depends on the quota or the burst: a bucket's debt is
+// Level + Rest/window units, with the window in microseconds, and each
+// microsecond drains quota/window of a unit.
+type State struct {
+	Time, Level, Rest int64
+	// Log holds a sliding log's entries, oldest first, one per instant.
+	Log []Entry
+}
+
+// Entry is what a sliding log admitted at one instant.
+type Entry struct {
+	At, Units int64
+}
+
+const (
+	// MaxTime is the latest instant a state can hold (the year 4253); later
+	// ones are read as it.
+	MaxTime = 1<<56 - 1
+	// MaxUnits is where Level and Rest saturate. It is above four times the
+	// largest quota, so that a saturated key is in debt under every limit.
+	MaxUnits = 1<<52 - 1
+)
+
+// action is what becomes of a cost.
+type action uint8
+
+const (
+	look  action = iota // never taken
+	step                // taken if it fits
+	force               // taken in any case
+)
+
+// takes reports whether a cost is taken, given whether it fits.
+func (a action) takes(fits bool) bool { return a == force || a == step && fits }
+
+// Step takes cost if it fits.
+func Step(s State, now int64, l ratelimit.Limit, cost int64) (State, ratelimit.Result) {
+	r := decide(&s, now, &l, cost, step)
+	return s, r
+}
+
+// Force takes cost even past the limit: the key may then be in debt. The
+// result is allowed, with no RetryAfter and a Remaining of at least 0. The
+// Delay of a leaky bucket is never above [ratelimit.Limit.LongestWait].
+func Force(s State, now int64, l ratelimit.Limit, cost int64) (State, ratelimit.Result) {
+	r := decide(&s, now, &l, cost, force)
+	r.Allowed, r.RetryAfter = true, 0
+	return s, r
+}
+
+// Look answers for cost and takes nothing: Allowed, RetryAfter and Delay are
+// those of the cost, Remaining and ResetAfter those of the key as it is.
+func Look(s State, now int64, l ratelimit.Limit, cost int64) ratelimit.Result {
+	return decide(&s, now, &l, cost, look)
+}
+
+// Adjust makes of what was charged as cost at the instant at (the result's At)
+// a charge of newCost. Down by n: the counter of at's window while it is in
+// view, the log's entry of at while it is in view, or a bucket's debt by
+// max(0, n - what has drained since at); never below zero. Up: in the same
+// place, for buckets in full, even past the limit.
+func Adjust(s State, now int64, l ratelimit.Limit, at, cost, newCost int64) State {
+	cost, newCost = max(cost, 0), max(newCost, 0)
+	if cost == newCost {
+		return s
+	}
+	switch l.Algorithm {
+	case ratelimit.AlgorithmFixedWindow:
+		adjustFixed(&s, now, &l, at, newCost-cost)
+	case ratelimit.AlgorithmSlidingWindow:
+		adjustSliding(&s, now, &l, at, newCost-cost)
+	case ratelimit.AlgorithmSlidingLog:
+		adjustLog(&s, now, &l, at, newCost-cost)
+	default:
+		adjustBucket(&s, now, &l, at, newCost-cost)
+	}
+	return s
+}
+
+// Fresh reports whether the key is as good as new: nothing of it is used.
+func Fresh(s State, now int64, l ratelimit.Limit) bool {
+	return Look(s, now, l, 0).ResetAfter == 0
+}
+
+func decide(s *State, now int64, l *ratelimit.Limit, cost int64, do action) ratelimit.Result {
+	cost = max(cost, 0)
+	switch l.Algorithm {
+	case ratelimit.AlgorithmFixedWindow:
+		return decideFixed(s, now, l, cost, do)
+	case ratelimit.AlgorithmSlidingWindow:
+		return decideSliding(s, now, l, cost, do)
+	case ratelimit.AlgorithmSlidingLog:
+		return decideLog(s, now, l, cost, do)
+	default:
+		return decideBucket(s, now, l, cost, do)
+	}
+}
+
+// windowOf is l's window in microseconds.
+func windowOf(l *ratelimit.Limit) int64 { return int64(l.Window / time.Microsecond) }
+
+// inRange is now, pulled into what a state can hold.
+func inRange(now int64) int64 { return min(max(now, 0), MaxTime) }
+
+// fits reports whether used + cost <= capacity; no sum that could overflow.
+func fits(used, cost, capacity int64) bool { return cost <= capacity-used }
+
+// plus adds a change to a count and keeps it within 0 and MaxUnits.
+func plus(units, change int64) int64 {
+	if change > MaxUnits-units {
+		return MaxUnits
+	}
+	return max(units+change, 0)
+}
+
+// micros is us microseconds as a Duration, [ratelimit.Never] if it is too
+// long for one (292 years).
+func micros(us uint64) time.Duration {
+	if us > math.MaxInt64/uint64(time.Microsecond) {
+		return ratelimit.Never
+	}
+	return time.Duration(us) * time.Microsecond
+}
