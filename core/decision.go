@@ -96,6 +96,8 @@ type PolicyLimit struct {
 	Hidden bool
 
 	advert *advert
+	// local is what applies while the fallback store decides, if it may.
+	local *PolicyLimit
 }
 
 // PolicyResult is one policy's part in a [Decision].

@@ -18,6 +18,13 @@ import (
 // already encoded: do so with constants, never with what a client sent.
 type Partition string
 
+// The default lengths of the networks that addresses are counted by: a single
+// IPv4 address, and the /64 that is the least an IPv6 client is given.
+const (
+	defaultIPv4Bits = 32
+	defaultIPv6Bits = 64
+)
+
 // maxPartitionPart is the longest part kept as it is; a longer one is hashed.
 const maxPartitionPart = 128
 
@@ -59,7 +66,7 @@ func JoinKeys(parts ...Partition) Partition {
 const (
 	kindIP      = "ip"
 	kindUser    = "user"
-	kindNoUser  = "anon-ip"
+	kindAnonIP  = "anon-ip"
 	kindAccount = "account"
 	kindHeader  = "header"
 	kindCookie  = "cookie"

@@ -14,20 +14,20 @@ const Never = time.Duration(math.MaxInt64)
 type Mode uint8
 
 const (
-	// Enforce vetoes the request if the charge does not fit, and is taken if
+	// ModeEnforce vetoes the request if the charge does not fit, and is taken if
 	// the request is admitted.
-	Enforce Mode = iota
-	// Shadow never vetoes; it is taken if it fits and the request is admitted.
-	Shadow
-	// Peek answers for its cost and writes nothing.
-	Peek
-	// Force never vetoes and is taken, if the request is admitted, even past
+	ModeEnforce Mode = iota
+	// ModeShadow never vetoes; it is taken if it fits and the request is admitted.
+	ModeShadow
+	// ModePeek answers for its cost and writes nothing.
+	ModePeek
+	// ModeForce never vetoes and is taken, if the request is admitted, even past
 	// the limit: the key is then in debt. Its Result is always allowed.
-	Force
-	// OnDenial never vetoes and is taken, even past the limit, only if an
+	ModeForce
+	// ModeOnDenial never vetoes and is taken, even past the limit, only if an
 	// enforcing charge of the same Take denies: the one write a denial may
 	// make (a penalty's strike).
-	OnDenial
+	ModeOnDenial
 )
 
 // Charge is what a [Limiter] asks of a [Store]: one key, one limit, one cost,

@@ -1,0 +1,121 @@
+package adapter
+
+import (
+	"context"
+	"net/http"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+)
+
+// View shows one request of a framework. See [ratelimit.Source] for what its
+// methods return.
+type View interface {
+	Context() context.Context
+	Method() string
+	Route() (pattern string, known bool)
+	RemoteAddr() string
+	Header(name string) []string
+}
+
+// Engine is a limiter in a framework. It is safe for concurrent use.
+type Engine[C any] struct {
+	limiter *ratelimit.Limiter
+	config  Config[C]
+}
+
+// New returns an Engine for the adapter named (its package). It panics if the
+// limiter is nil or there is more than one Config: both are mistakes in the
+// program that show when it starts.
+func New[C any](name string, limiter *ratelimit.Limiter, configs []Config[C]) *Engine[C] {
+	if limiter == nil {
+		panic(name + ": the limiter is nil: make one with ratelimit.New and check its error")
+	}
+	if len(configs) > 1 {
+		panic(name + ": more than one Config: put everything into one")
+	}
+	e := &Engine[C]{limiter: limiter}
+	if len(configs) == 1 {
+		e.config = configs[0]
+	}
+	if e.config.Account == nil {
+		limiter.AccountUnset()
+	}
+	return e
+}
+
+// Passage is one request on its way through an [Engine]. An adapter makes a
+// zero one for each request. Its Call is the context that the handler runs
+// under if Marks is true.
+type Passage[C any] struct {
+	Call ratelimit.Call
+
+	engine *Engine[C]
+	view   View
+	c      C
+	marks  bool
+}
+
+// Begin decides a request and sets the rate-limit fields of its response. It
+// reports whether the handler is to run; if not, call [Passage.Refuse].
+func (e *Engine[C]) Begin(p *Passage[C], c C, view View, header ratelimit.ResponseHeader) (proceed bool) {
+	if e.config.Skip != nil && e.config.Skip(c) || preflight(view) {
+		return true
+	}
+	p.engine, p.view, p.c, p.marks = e, view, c, true
+	e.limiter.Begin(&p.Call, source[C]{p}, header)
+	return p.Call.Proceed()
+}
+
+// preflight reports whether the request is a CORS preflight. Refusing one
+// would show in a browser as a CORS error instead of a 429, and it is no use of
+// the service.
+func preflight(view View) bool {
+	return view.Method() == http.MethodOptions && len(view.Header("Access-Control-Request-Method")) > 0
+}
+
+// Marks reports whether the handler is to run with p.Call as its context.
+func (p *Passage[C]) Marks() bool { return p.marks }
+
+// Settles reports whether [Passage.Finish] needs to know how the handler ends.
+func (p *Passage[C]) Settles() bool { return p.Call.Settles() }
+
+// Finish says how the handler ended: with this status, or in a panic.
+func (p *Passage[C]) Finish(status int, panicked bool) { p.Call.Finish(status, panicked) }
+
+// Refuse answers a request that is not to proceed: by the Config's OnDeny, or
+// by write with the standard answer. It returns what either returned.
+func (p *Passage[C]) Refuse(write func(ratelimit.Answer) error) error {
+	if onDeny := p.engine.config.OnDeny; onDeny != nil {
+		return onDeny(p.c, p.Call.Decision())
+	}
+	return write(p.Call.Answer())
+}
+
+// source is a request with what the Config knows of it.
+type source[C any] struct{ *Passage[C] }
+
+func (s source[C]) Context() context.Context    { return s.view.Context() }
+func (s source[C]) Method() string              { return s.view.Method() }
+func (s source[C]) RemoteAddr() string          { return s.view.RemoteAddr() }
+func (s source[C]) Header(name string) []string { return s.view.Header(name) }
+
+func (s source[C]) Route() (pattern string, known bool) {
+	if route := s.engine.config.Route; route != nil {
+		return route(s.c), true
+	}
+	return s.view.Route()
+}
+
+func (s source[C]) User() string {
+	if user := s.engine.config.User; user != nil {
+		return user(s.c)
+	}
+	return ""
+}
+
+func (s source[C]) Account() string {
+	if account := s.engine.config.Account; account != nil {
+		return account(s.c)
+	}
+	return ""
+}

@@ -1,0 +1,174 @@
+package ratelimit
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/go-floodgate/floodgate/core/internal/sfv"
+)
+
+// unadvertised stands in a body for a policy that clients are not told about.
+const unadvertised = `"unadvertised"`
+
+// problemTypes is where the problem types of the draft are registered.
+const problemTypes = "https://iana.org/assignments/http-problem-types#"
+
+// Status is the HTTP status of the answer to a refused request: 429 if a
+// policy refuses it; 503 if it is refused because the store failed or its
+// context ended. It is 0 for an allowed request, whose answer is the handler's.
+func (d *Decision) Status() int {
+	switch {
+	case d.Allowed:
+		return 0
+	case d.Reason == ReasonFailedClosed, d.Reason == ReasonCanceled:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusTooManyRequests
+}
+
+// denialBody returns the representation that a refused request is answered
+// with, in the form that accept (the Accept lines of the request) and cfg ask
+// for. Nothing of it depends on the framework, and nothing in it is a client's
+// text, a key, an address or an error. For an allowed request it returns
+// nothing.
+func denialBody(d *Decision, accept []string, cfg *HeaderConfig) (contentType string, body []byte, status int) {
+	status = d.Status()
+	switch {
+	case status == 0:
+		return "", nil, 0
+	case cfg.Body == BodyProblem, cfg.Body == BodyNegotiated && prefersProblem(accept):
+		return typeProblem, d.problemBody(status), status
+	}
+	return typeJSON, d.jsonBody(), status
+}
+
+// bodySize is enough for most bodies to be made in one piece.
+const bodySize = 320
+
+// jsonBody is the plain form. All refusals have the same members; what isn't
+// known, or not for the client to know, is null.
+func (d *Decision) jsonBody() []byte {
+	b := make([]byte, 0, bodySize)
+	b = append(b, `{"error":"`...)
+	b = append(b, d.errorName()...)
+	b = append(b, `","message":"`...)
+	b = d.appendMessage(b)
+	b = append(b, `","limit":`...)
+	policy, result, told := "null", &Result{}, false
+	if p := d.advertisedPolicy(); p != nil && d.Status() == http.StatusTooManyRequests {
+		policy, result, told = p.advert.name, &p.Result, true
+	} else if d.Status() == http.StatusTooManyRequests {
+		policy = unadvertised
+	}
+	reset, known := result.resetUnix()
+	seconds, wait := d.retryAfterSeconds()
+	b = appendNumber(b, sfv.ClampInteger(result.Limit), told)
+	b = append(b, `,"remaining":`...)
+	b = appendNumber(b, sfv.ClampInteger(result.Remaining), told)
+	b = append(b, `,"reset":`...)
+	b = appendNumber(b, reset, told && known)
+	b = append(b, `,"retry_after":`...)
+	b = appendNumber(b, seconds, wait)
+	b = append(b, `,"policy":`...)
+	b = append(b, policy...)
+	return append(b, "}\n"...)
+}
+
+func appendNumber(b []byte, n int64, known bool) []byte {
+	if !known {
+		return append(b, "null"...)
+	}
+	return strconv.AppendInt(b, n, 10)
+}
+
+// retryAfterSeconds is what the Retry-After field says, if it is sent.
+func (d *Decision) retryAfterSeconds() (seconds int64, known bool) {
+	switch d.Reason {
+	case ReasonFailedClosed:
+		return unavailableSeconds, true
+	case ReasonCanceled:
+		return 0, false
+	}
+	return retrySeconds(d.RetryAfter)
+}
+
+// errorName is the stable name of a refusal, for programs.
+func (d *Decision) errorName() string {
+	switch d.Reason {
+	case ReasonFailedClosed:
+		return "rate_limiter_unavailable"
+	case ReasonCanceled:
+		return "request_canceled"
+	}
+	return "rate_limit_exceeded"
+}
+
+// appendMessage appends the explanation for people. It holds nothing that JSON
+// would have to escape.
+func (d *Decision) appendMessage(b []byte) []byte {
+	switch d.Reason {
+	case ReasonFailedClosed:
+		b = append(b, "The service cannot take requests at the moment."...)
+	case ReasonCanceled:
+		return append(b, "The request ended before it could be served."...)
+	default:
+		b = append(b, "Too many requests."...)
+	}
+	seconds, known := d.retryAfterSeconds()
+	if !known {
+		return append(b, " This one exceeds what the limit ever allows; waiting does not help."...)
+	}
+	b = append(b, " Try again in "...)
+	b = strconv.AppendInt(b, seconds, 10)
+	if seconds == 1 {
+		return append(b, " second."...)
+	}
+	return append(b, " seconds."...)
+}
+
+// problemBody is the form of RFC 9457. A canceled request is no problem that
+// the draft has a type for, so its title is the status phrase.
+func (d *Decision) problemBody(status int) []byte {
+	kind, title := problemTypes+"quota-exceeded", "Quota Exceeded"
+	switch d.Reason {
+	case ReasonFailedClosed:
+		kind, title = problemTypes+"temporary-reduced-capacity", "Temporary Reduced Capacity"
+	case ReasonCanceled:
+		kind, title = "about:blank", http.StatusText(status)
+	}
+	b := make([]byte, 0, bodySize)
+	b = append(b, `{"type":"`...)
+	b = append(b, kind...)
+	b = append(b, `","title":"`...)
+	b = append(b, title...)
+	b = append(b, `","status":`...)
+	b = strconv.AppendInt(b, int64(status), 10)
+	b = append(b, `,"detail":"`...)
+	b = d.appendMessage(b)
+	b = append(b, '"')
+	if status == http.StatusTooManyRequests {
+		b = append(b, `,"violated-policies":[`...)
+		b = d.appendViolated(b)
+		b = append(b, ']')
+	}
+	return append(b, "}\n"...)
+}
+
+// appendViolated appends the names of the violated policies that clients are
+// told about, or a stand-in if there is none: the list is never empty.
+func (d *Decision) appendViolated(b []byte) []byte {
+	before := len(b)
+	policies := d.Policies()
+	for i := range policies {
+		if p := &policies[i]; p.advertised() && p.Violated() {
+			if len(b) > before {
+				b = append(b, ',')
+			}
+			b = append(b, p.advert.name...)
+		}
+	}
+	if len(b) == before {
+		b = append(b, unadvertised...)
+	}
+	return b
+}

@@ -1,0 +1,177 @@
+package ratelimit
+
+import (
+	"context"
+	"time"
+)
+
+// Call is one request on its way through one limiter. It is for the authors of
+// adapters, who make one per request (best as part of what they allocate
+// anyway), hand it to [Limiter.Begin], and act on what it says:
+//
+//	l.Begin(&call, source, header)
+//	if !call.Proceed() {
+//		// answer with call.Answer()
+//		return
+//	}
+//	// run the handler with call.Context()
+//	call.Finish(status, panicked)
+//
+// A Call is the context of the handler that runs within it. Its methods are
+// called by one goroutine, the request's.
+type Call struct {
+	context.Context
+	limiter *Limiter
+	outer   *Call
+	answer  Answer
+	// decision is kept for a refused request only.
+	decision *Decision
+	proceed  bool
+	settling *settling
+}
+
+// Answer is what a refused request is answered with, beside the header fields
+// that [Limiter.Begin] has set.
+type Answer struct {
+	// Status is 429 or 503.
+	Status int
+	// ContentType and Body are the answer's representation. An answer to HEAD
+	// has the Content-Length of Body, but no body.
+	ContentType string
+	Body        []byte
+}
+
+// settling is what may have to be changed when the handler has returned.
+type settling struct {
+	store    Store
+	local    bool
+	charged  []Adjustment
+	outcomes []Outcome
+}
+
+type callKey struct{}
+
+// Value makes the Call findable in the contexts below it.
+func (c *Call) Value(key any) any {
+	if key == (callKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// Begin decides a request, sets the rate-limit fields of the response, and
+// holds the request back if a leaky bucket says so. call must be a zero Call.
+//
+// A request that has come through the same limiter already is let through
+// uncharged.
+func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
+	ctx := source.Context()
+	call.Context, call.limiter, call.proceed = ctx, l, true
+	call.outer, _ = ctx.Value(callKey{}).(*Call)
+	for outer := call.outer; outer != nil; outer = outer.outer {
+		if outer.limiter == l {
+			l.diagnosis.once(CodeMountedTwice, "a request came through the same limiter twice and was counted once: mount it once")
+			return
+		}
+	}
+	w := l.newWork()
+	l.consider(ctx, source, w)
+	if w.decision.Allowed && w.decision.Delay > 0 {
+		if err := sleep(ctx, w.decision.Delay); err != nil {
+			w.cancel(err)
+		}
+	}
+	l.headers.apply(header, &w.decision)
+	if w.decision.Allowed {
+		call.settling = w.settling(l)
+	} else {
+		call.refuse(w, source)
+	}
+	l.observe(ctx, w)
+	l.release(w)
+}
+
+func (c *Call) refuse(w *work, source Source) {
+	c.proceed = false
+	decision := w.decision
+	c.decision = &decision
+	c.answer.ContentType, c.answer.Body, c.answer.Status = denialBody(c.decision, source.Header("Accept"), &c.limiter.headers)
+}
+
+// Proceed reports whether the handler is to run.
+func (c *Call) Proceed() bool { return c.proceed }
+
+// Answer returns what to answer a request that is not to proceed.
+func (c *Call) Answer() Answer { return c.answer }
+
+// Decision returns the decision on a request that is not to proceed.
+func (c *Call) Decision() Decision {
+	if c.decision == nil {
+		return Decision{Allowed: c.proceed}
+	}
+	return *c.decision
+}
+
+// Settles reports whether [Call.Finish] needs the handler's status, so that an
+// adapter wraps nothing otherwise.
+func (c *Call) Settles() bool { return c.settling != nil }
+
+// Finish says how the handler ended: with this status, or in a panic. It gives
+// back what does not count. It is called once, before the request's context
+// ends by itself, and does nothing unless [Call.Settles].
+func (c *Call) Finish(status int, panicked bool) {
+	s := c.settling
+	if s == nil {
+		return
+	}
+	c.settling = nil
+	end := ending{status: status, panicked: panicked, abandoned: c.Context.Err() != nil}
+	back := s.charged[:0]
+	for i, charged := range s.charged {
+		if !s.outcomes[i].count(end) {
+			back = append(back, charged)
+		}
+	}
+	if len(back) == 0 {
+		return
+	}
+	ctx := context.WithoutCancel(c.Context)
+	if err := s.store.Adjust(ctx, back); err != nil {
+		c.limiter.storeFailed(ctx, &StoreFailure{Operation: "adjust", Fallback: s.local, Err: err})
+	}
+}
+
+// settling returns what may have to be given back, nil if nothing may.
+func (w *work) settling(l *Limiter) *settling {
+	if w.took == nil {
+		return nil
+	}
+	var s *settling
+	for i := range w.charges {
+		charge, result := &w.charges[i], &w.results[i]
+		if !w.asked[i].policy.settles || !result.Allowed || charge.Cost == 0 {
+			continue
+		}
+		if s == nil {
+			s = &settling{store: w.took, local: w.took != l.store}
+		}
+		s.charged = append(s.charged, Adjustment{
+			Policy: charge.Policy, Partition: charge.Partition, Limit: charge.Limit,
+			At: result.At, Cost: charge.Cost,
+		})
+		s.outcomes = append(s.outcomes, w.asked[i].policy.Counts)
+	}
+	return s
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,21 @@
+package ratelimit
+
+import (
+	"net/netip"
+
+	"github.com/go-floodgate/floodgate/core/internal/clientip"
+)
+
+// resolveClientIP finds the client's address and reports what is odd about it.
+func (l *Limiter) resolveClientIP(source Source) netip.Addr {
+	addr, note := l.clientIPs.Resolve(source.RemoteAddr(), source.Header)
+	if note == clientip.UntrustedForwarding {
+		l.diagnosis.once(CodeUntrustedForwarding, "a forwarding header was seen, but no proxy is trusted: "+
+			"if there is a proxy in front, name its network with ratelimit.TrustProxies")
+	}
+	if !addr.IsValid() {
+		l.diagnosis.once(CodeAddressUnknown, "a peer has no IP address, all such peers share one count: "+
+			"use a key that does not need the address, or name the proxy's forwarding header")
+	}
+	return addr
+}

@@ -1,0 +1,219 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// consider decides one HTTP request into w.
+func (l *Limiter) consider(ctx context.Context, source Source, w *work) {
+	r := &w.request
+	r.source, r.limiter = source, l
+	if exempt(l.exempt, r) {
+		w.decision.Allowed, w.decision.Reason = true, ReasonExempt
+	} else if reason := l.ask(r, w); len(w.charges) == 0 {
+		w.decision.Allowed, w.decision.Reason = true, reason
+	} else {
+		w.seal()
+		l.take(ctx, w)
+	}
+	if l.observers != nil {
+		w.observed.Method = labelMethod(r.Method())
+		w.observed.Route = r.Route()
+	}
+}
+
+// ask adds the charges of every policy that applies to r. If there are none,
+// it says why.
+func (l *Limiter) ask(r *Request, w *work) Reason {
+	reason := ReasonNoPolicy
+	for _, p := range l.policies {
+		if !p.match.matches(r) {
+			l.checkRoute(p, p.match.needsRoute, r)
+			continue
+		}
+		if exempt(p.Exempt, r) {
+			reason = ReasonExempt
+			continue
+		}
+		start := len(w.keys)
+		limit, ok := l.appendKey(p, r, w)
+		if !ok {
+			continue
+		}
+		if limit.Limit.IsUnlimited() {
+			w.keys = w.keys[:start]
+			reason = ReasonWithinLimits
+			continue
+		}
+		mode := ModeEnforce
+		if p.Shadow {
+			mode = ModeShadow
+		}
+		w.ask(p, limit, l.cost(p, r), mode)
+	}
+	return reason
+}
+
+// appendKey appends the partition of r in p to w.keys and returns the limit
+// that applies; ok is false if the policy is left out.
+func (l *Limiter) appendKey(p *policy, r *Request, w *work) (limit *PolicyLimit, ok bool) {
+	if p.tiers == nil {
+		w.keys, ok = p.Key.append(w.keys, r)
+		l.checkRoute(p, p.keyNeedsRoute, r)
+		return &p.fixed, ok
+	}
+	identity, err := p.tiers.resolve(r)
+	if err != nil {
+		l.resolverFailed(r.Context(), p.Name, err)
+		identity = Identity{}
+	}
+	if identity.Key == "" {
+		w.keys = r.appendClientIP(w.keys, kindAnonIP)
+	} else {
+		w.keys = append(w.keys, identity.Key...)
+	}
+	return p.tiers.of(identity.Tier), true
+}
+
+func (l *Limiter) cost(p *policy, r *Request) int64 {
+	if p.Cost == nil {
+		return 1
+	}
+	cost := p.Cost(r)
+	if cost < 0 {
+		l.diagnosis.once(CodeNegativeCost, "a policy's Cost returned a negative number, 1 is charged: return 0 or more")
+		return 1
+	}
+	return cost
+}
+
+// take asks the store and makes the decision.
+func (l *Limiter) take(ctx context.Context, w *work) {
+	var start time.Time
+	if l.observers != nil {
+		start = time.Now()
+	}
+	w.took = l.store
+	err := l.store.Take(ctx, w.charges, w.results)
+	if l.observers != nil {
+		w.storeTime = time.Since(start)
+	}
+	switch {
+	case err == nil:
+		w.conclude()
+	case callerEnded(ctx, err):
+		w.cancel(err)
+	default:
+		l.storeFailed(ctx, &StoreFailure{Operation: "take", Err: err})
+		l.degrade(ctx, w, err)
+	}
+}
+
+func (w *work) cancel(err error) {
+	w.decision = Decision{Reason: ReasonCanceled, Err: err}
+	w.took = nil
+}
+
+// degrade decides without the store: closed beats local beats open.
+func (l *Limiter) degrade(ctx context.Context, w *work, cause error) {
+	w.took = nil
+	d := &w.decision
+	var closed, local bool
+	for i := range w.asked {
+		if p := w.asked[i].policy; !p.Shadow {
+			closed = closed || p.OnStoreFailure == FailClosed
+			local = local || p.OnStoreFailure == FailLocal
+		}
+	}
+	switch {
+	case closed:
+		d.Reason = ReasonFailedClosed
+	case local:
+		l.takeLocally(ctx, w)
+		if d.Reason == ReasonCanceled {
+			return
+		}
+	default:
+		w.open()
+	}
+	d.Degraded, d.Err = true, cause
+	if err := w.localErr; err != nil {
+		d.Err = errors.Join(cause, err)
+	}
+}
+
+// open lets the request pass, and keeps which policies would have applied.
+func (w *work) open() {
+	w.decision.Allowed, w.decision.Reason = true, ReasonFailedOpen
+	for i := range w.charges {
+		w.decision.add(PolicyResult{PolicyLimit: w.asked[i].limit, Cost: w.charges[i].Cost, Result: Result{Allowed: true}})
+	}
+}
+
+// takeLocally asks the fallback store for the policies that fail to it.
+func (l *Limiter) takeLocally(ctx context.Context, w *work) {
+	n := 0
+	for i := range w.asked {
+		if p := w.asked[i].policy; p.OnStoreFailure == FailLocal {
+			w.asked[n] = asked{policy: p, limit: w.asked[i].limit.local}
+			w.charges[n] = w.charges[i]
+			w.charges[n].Limit = w.asked[n].limit.Limit
+			n++
+		}
+	}
+	clear(w.charges[n:])
+	clear(w.asked[n:])
+	w.asked, w.charges = w.asked[:n], w.charges[:n]
+	w.sizeResults()
+	w.took = l.fallback.store
+	err := l.fallback.store.Take(ctx, w.charges, w.results)
+	switch {
+	case err == nil:
+		w.conclude()
+	case callerEnded(ctx, err):
+		w.cancel(err)
+	default:
+		l.storeFailed(ctx, &StoreFailure{Operation: "take", Fallback: true, Err: err})
+		w.took, w.localErr = nil, err
+		w.open()
+	}
+}
+
+// observe tells the observers of the decision in w.
+func (l *Limiter) observe(ctx context.Context, w *work) {
+	if l.observers == nil {
+		return
+	}
+	w.observed.Decision, w.observed.StoreTime = &w.decision, w.storeTime
+	for i := range l.observers {
+		if told := l.observers[i].Decision; told != nil {
+			told(ctx, &w.observed)
+		}
+	}
+}
+
+// checkRoute reports a route that is needed but not known.
+func (l *Limiter) checkRoute(p *policy, needed bool, r *Request) {
+	if !needed {
+		return
+	}
+	if _, known := r.knownRoute(); known {
+		return
+	}
+	l.diagnosis.once(CodeRouteUnknown, "a policy needs the route, which isn't known where the limiter is mounted: "+
+		"mount it on the routes, or tell the adapter's Config how to find it", slog.String("policy", p.Name))
+}
+
+// labelMethod bounds the methods that metrics see: a client may send any.
+func labelMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions, http.MethodConnect, http.MethodTrace:
+		return method
+	}
+	return "OTHER"
+}

@@ -1,0 +1,38 @@
+package ratelimit
+
+// fallback is the store that decides while the limiter's own fails.
+type fallback struct {
+	store    Store
+	replicas int64
+}
+
+// divide prepares the limits that the fallback store decides with.
+func (p *policy) divide(replicas int64) {
+	share := func(whole *PolicyLimit) {
+		if whole.Limit.IsUnlimited() {
+			return
+		}
+		divided := p.limitOf(whole.Tier, whole.Limit.dividedBy(replicas))
+		whole.local = &divided
+	}
+	if p.tiers == nil {
+		share(&p.fixed)
+		return
+	}
+	for _, limit := range p.tiers.limits {
+		share(limit)
+	}
+}
+
+// dividedBy is one replica's share of a limit: rounded down, but at least 1 of
+// what was at least 1.
+func (l Limit) dividedBy(replicas int64) Limit {
+	portion := func(n int64) int64 {
+		if n == 0 {
+			return 0
+		}
+		return max(1, n/replicas)
+	}
+	l.Quota, l.Burst = portion(l.Quota), portion(l.Burst)
+	return l
+}

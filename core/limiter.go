@@ -1,0 +1,135 @@
+package ratelimit
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/go-floodgate/floodgate/core/internal/clientip"
+)
+
+// Limiter is a store and its policies. It is made by [New], never changes, and
+// is safe for concurrent use.
+type Limiter struct {
+	store    Store
+	fallback *fallback
+	policies []*policy
+	exempt   []Exemption
+
+	clientIPs          *clientip.Resolver
+	ipv4Bits, ipv6Bits int
+
+	headers   HeaderConfig
+	observers []Observer
+	diagnosis diagnosis
+
+	works sync.Pool
+}
+
+// New returns a Limiter that decides with store by the policies among the
+// options. It makes no call to the store. The error names the field that is
+// wrong and the mend: a nil store, no policy, a duplicate or unprintable name, a
+// negative quota, a window out of range, a burst below 1, a longest wait over
+// 30 s, FailLocal without a Fallback, and the like.
+func New(store Store, options ...Option) (*Limiter, error) {
+	if isNil(store) {
+		return nil, errors.New("ratelimit: the store is nil: give one, such as memstore.New()")
+	}
+	l := &Limiter{store: store, ipv4Bits: defaultIPv4Bits, ipv6Bits: defaultIPv6Bits}
+	l.works.New = func() any { return new(work) }
+	c := config{limiter: l}
+	for i, option := range options {
+		if option == nil {
+			return nil, fmt.Errorf("ratelimit: option %d is nil: leave it out", i+1)
+		}
+		if err := option.apply(&c); err != nil {
+			return nil, fmt.Errorf("ratelimit: %w", trimPrefix(err))
+		}
+	}
+	if err := c.finish(); err != nil {
+		return nil, fmt.Errorf("ratelimit: %w", trimPrefix(err))
+	}
+	l.diagnose(&c)
+	return l, nil
+}
+
+// Must returns l, or panics if err is not nil. It is for package-level
+// variables:
+//
+//	var api = ratelimit.Must(ratelimit.New(store, policies))
+func Must(l *Limiter, err error) *Limiter {
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// config is what the options fill in.
+type config struct {
+	limiter *Limiter
+	pending []Policy
+	shadow  bool
+	proxies clientip.Config
+}
+
+func (c *config) finish() error {
+	l := c.limiter
+	if len(c.pending) == 0 {
+		return errors.New("no policy: give at least one ratelimit.Policy")
+	}
+	names := make(map[string]bool, len(c.pending))
+	for _, p := range c.pending {
+		p.Shadow = p.Shadow || c.shadow
+		compiled, err := compilePolicy(p)
+		if err != nil {
+			return err
+		}
+		if names[p.Name] {
+			return fmt.Errorf("policy name %q is used twice: names are unique within a limiter", p.Name)
+		}
+		names[p.Name] = true
+		if p.OnStoreFailure == FailLocal {
+			if l.fallback == nil {
+				return fmt.Errorf("policy %q: Policy.OnStoreFailure is FailLocal without a fallback: add ratelimit.Fallback(memstore.New(), replicas)", p.Name)
+			}
+			compiled.divide(l.fallback.replicas)
+		}
+		l.policies = append(l.policies, compiled)
+	}
+	resolver, err := clientip.New(c.proxies)
+	if err != nil {
+		return err
+	}
+	l.clientIPs = resolver
+	return nil
+}
+
+// AccountUnset reports, once, that the limiter is mounted where nobody tells it
+// the account a request is about, if a policy can't do without. It is for the
+// authors of adapters.
+func (l *Limiter) AccountUnset() {
+	for _, p := range l.policies {
+		if _, account := p.Key.needs(); account && p.tiers == nil {
+			l.diagnosis.once(CodeAccountUnset, "a policy is by account, but the adapter's Config has no Account, so that all requests share one count: "+
+				"set it, for example to JSONField(\"username\")", slog.String("policy", p.Name))
+		}
+	}
+}
+
+// trimPrefix takes the package's prefix off a message that is put into another.
+func trimPrefix(err error) error {
+	if text, ok := strings.CutPrefix(err.Error(), "ratelimit: "); ok {
+		return trimmed{err, text}
+	}
+	return err
+}
+
+type trimmed struct {
+	error
+	text string
+}
+
+func (t trimmed) Error() string { return t.text }
+func (t trimmed) Unwrap() error { return t.error }

@@ -1,0 +1,163 @@
+package ratelimit
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Policy is a named limit with a key: who may do how much of what. It is an
+// [Option] of [New].
+type Policy struct {
+	// Name is what clients see in RateLimit-Policy, what metrics and logs say,
+	// and part of the stored key: printable ASCII, unique within a Limiter.
+	// The same name in two limiters on one store is the same count.
+	Name string
+	// Key says whose quota a request uses; the zero KeyBuilder is ByIP(). With
+	// Tiers it is not used: their resolver says who.
+	Key KeyBuilder
+	// Limit is the limit, unless Tiers is set.
+	Limit Limit
+	// Tiers gives each client the limit of its plan.
+	Tiers *Tiers
+	// Match restricts the policy to a method and a route pattern: "GET
+	// /search", "/search", "POST", or several separated by commas. Empty is
+	// every request. Patterns are written as the framework does ("/u/{id}",
+	// "/u/:id"); HEAD is GET.
+	Match string
+	// Cost says how many units a request costs; nil is 1 each. A cost of 0 is
+	// a look; a negative one is taken as 1.
+	Cost func(*Request) int64
+	// Counts says which requests count, by how they end; the zero Outcome is
+	// all of them. A request is charged while its handler runs and given back
+	// if it does not count.
+	Counts Outcome
+	// Exempt lists who the policy is not for.
+	Exempt []Exemption
+	// OnStoreFailure says what happens when the store fails; the default is
+	// FailOpen.
+	OnStoreFailure FailurePolicy
+	// Shadow makes the policy count and report but never refuse. It is not
+	// advertised to clients.
+	Shadow bool
+	// Hidden keeps the policy from clients: it refuses, but its numbers and
+	// name are in no header and no body.
+	Hidden bool
+}
+
+// Policies is a list of policies, such as a preset returns. It is an [Option]
+// of [New].
+type Policies []Policy
+
+// FailurePolicy says what a store failure means for the requests of a policy.
+// In one request FailClosed beats FailLocal beats FailOpen.
+type FailurePolicy uint8
+
+const (
+	// FailOpen lets requests through: availability first.
+	FailOpen FailurePolicy = iota
+	// FailClosed refuses requests with 503.
+	FailClosed
+	// FailLocal decides with the store given to [Fallback], with the limits
+	// divided by the number of replicas.
+	FailLocal
+)
+
+// String returns "open", "closed" or "local".
+func (f FailurePolicy) String() string {
+	switch f {
+	case FailOpen:
+		return "open"
+	case FailClosed:
+		return "closed"
+	case FailLocal:
+		return "local"
+	}
+	return fmt.Sprintf("FailurePolicy(%d)", uint8(f))
+}
+
+// maxWait is the longest that a leaky bucket may hold an HTTP request back.
+const maxWait = 30 * time.Second
+
+// policy is a Policy as a Limiter works with it.
+type policy struct {
+	Policy
+	match match
+	// fixed is what applies without tiers.
+	fixed PolicyLimit
+	tiers *tierSet
+	// settles is whether a charge may have to be changed afterwards.
+	settles bool
+	// keyNeedsRoute is whether the key can't do without the route.
+	keyNeedsRoute bool
+}
+
+func compilePolicy(p Policy) (*policy, error) {
+	if err := validatePolicyName(p.Name); err != nil {
+		return nil, err
+	}
+	compiled := &policy{Policy: p, settles: !p.Counts.everything()}
+	compiled.Key = p.Key.orDefault()
+	compiled.keyNeedsRoute, _ = compiled.Key.needs()
+	if err := compiled.compile(); err != nil {
+		return nil, fmt.Errorf("ratelimit: policy %q: %w", p.Name, trimPrefix(err))
+	}
+	return compiled, nil
+}
+
+func (p *policy) compile() (err error) {
+	if p.Key.err != nil {
+		return p.Key.err
+	}
+	if p.match, err = parseMatch(p.Match); err != nil {
+		return fmt.Errorf("Policy.Match: %w", err)
+	}
+	if p.OnStoreFailure > FailLocal {
+		return fmt.Errorf("Policy.OnStoreFailure %d is unknown: use FailOpen, FailClosed or FailLocal", p.OnStoreFailure)
+	}
+	for _, exemption := range p.Exempt {
+		if exemption.err != nil {
+			return exemption.err
+		}
+	}
+	if p.Tiers != nil {
+		if p.Limit != (Limit{}) {
+			return errors.New("Policy.Limit and Policy.Tiers are both set: leave one out")
+		}
+		p.tiers, err = compileTiers(p)
+		return err
+	}
+	if err = p.validLimit(p.Limit); err != nil {
+		return err
+	}
+	p.fixed = p.limitOf("", p.Limit)
+	return nil
+}
+
+// validLimit is Limit.Validate and what a request on its way can bear.
+func (p *policy) validLimit(l Limit) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	if wait := l.LongestWait(); wait > maxWait {
+		return fmt.Errorf("Limit.Burst %d would hold a request back for %v: use a queue of at most %d, which waits no longer than %v",
+			l.Burst, wait, int64(maxWait/time.Microsecond)/max(1, int64(l.Window/time.Microsecond)/l.Quota), maxWait)
+	}
+	return nil
+}
+
+func (p *policy) limitOf(tier string, l Limit) PolicyLimit {
+	made := PolicyLimit{Policy: p.Name, Tier: tier, Limit: l, Shadow: p.Shadow, Hidden: p.Hidden}
+	if !p.Shadow && !p.Hidden && !l.IsUnlimited() {
+		made.advert = newAdvert(p.Name, l)
+	}
+	return made
+}
+
+// limits returns every limit the policy may apply.
+func (p *policy) limits() []Limit {
+	if p.tiers == nil {
+		return []Limit{p.Limit}
+	}
+	return p.tiers.all()
+}
