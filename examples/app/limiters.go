@@ -1,0 +1,115 @@
+package app
+
+import (
+	"time"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/memstore"
+)
+
+// Limiters are the limiters of an example server, each for a group of routes.
+// Policies of the same name share their counts.
+type Limiters struct {
+	// API is for GET /api/users and GET /api/users/{id}.
+	API *ratelimit.Limiter
+	// Costly is for GET /api/search and POST /api/reports.
+	Costly *ratelimit.Limiter
+	// Login is for POST /login.
+	Login *ratelimit.Limiter
+	// Upload is for POST /upload.
+	Upload *ratelimit.Limiter
+	// Events is for GET /events.
+	Events *ratelimit.Limiter
+	// Algorithms are for GET /algorithms/{name}, by name.
+	Algorithms map[string]*ratelimit.Limiter
+}
+
+// plans maps the demo keys to their tiers.
+var plans = map[string]string{
+	"free-key":     "free",
+	"basic-key":    "basic",
+	"premium-key":  "premium",
+	"internal-key": "internal",
+}
+
+// identify says who a request comes from: the owner of a known API key, else
+// its client address.
+func identify(r *ratelimit.Request) (ratelimit.Identity, error) {
+	key := r.Header("X-API-Key")
+	if tier, known := plans[key]; known {
+		return ratelimit.Identity{Key: ratelimit.HeaderKey("X-API-Key", key), Tier: tier}, nil
+	}
+	return ratelimit.Identity{}, nil
+}
+
+func identity(r *ratelimit.Request) ratelimit.Partition {
+	who, _ := identify(r)
+	return who.Key
+}
+
+// points is what the costly routes cost.
+func points(r *ratelimit.Request) int64 {
+	if r.Route() == "/api/reports" {
+		return 100
+	}
+	return 5
+}
+
+// NewLimiters makes the limiters on one store.
+func NewLimiters(f Flags, store ratelimit.Store) (*Limiters, error) {
+	perIP := ratelimit.Policy{Name: "ip", Key: ratelimit.ByIP(), Limit: ratelimit.PerMinute(100)}
+	plan := ratelimit.Policy{Name: "plan", Tiers: &ratelimit.Tiers{
+		Resolve: identify,
+		Default: "free",
+		Limits: map[string]ratelimit.Limit{
+			"free":     ratelimit.TokenBucket(100, time.Hour, 10),
+			"basic":    ratelimit.TokenBucket(1000, time.Hour, 50),
+			"premium":  ratelimit.TokenBucket(10000, time.Hour, 200),
+			"internal": ratelimit.Unlimited,
+		},
+	}}
+	cost := ratelimit.Policy{Name: "points", Key: ratelimit.ByPartition(identity), Limit: ratelimit.PerHour(1000), Cost: points}
+	upload := ratelimit.Policy{Name: "upload", Key: ratelimit.ByPartition(identity), Limit: ratelimit.FixedWindow(20, 24*time.Hour)}
+	events := ratelimit.Policy{Name: "events", Key: ratelimit.ByIP(), Limit: ratelimit.PerMinute(30)}
+
+	m := maker{flags: f, store: store, fallback: memstore.New()}
+	l := &Limiters{
+		API:        m.limiter(perIP, plan),
+		Costly:     m.limiter(perIP, plan, cost),
+		Login:      m.limiter(ratelimit.Login()...),
+		Upload:     m.limiter(upload),
+		Events:     m.limiter(events),
+		Algorithms: make(map[string]*ratelimit.Limiter),
+	}
+	const window = 2 * time.Second
+	for _, limit := range []ratelimit.Limit{
+		ratelimit.FixedWindow(10, window),
+		ratelimit.SlidingWindow(10, window),
+		ratelimit.SlidingLog(10, window),
+		ratelimit.TokenBucket(10, window, 10),
+		ratelimit.LeakyBucket(10, window, 4),
+	} {
+		name := limit.Algorithm.String()
+		l.Algorithms[name] = m.limiter(ratelimit.Policy{Name: name, Key: ratelimit.ByIP(), Limit: limit})
+	}
+	return l, m.err
+}
+
+// maker makes limiters with what the flags say and keeps the first error.
+type maker struct {
+	flags           Flags
+	store, fallback ratelimit.Store
+	err             error
+}
+
+func (m *maker) limiter(policies ...ratelimit.Policy) *ratelimit.Limiter {
+	for i := range policies {
+		policies[i].OnStoreFailure = m.flags.OnStoreFailure
+	}
+	l, err := ratelimit.New(m.store, ratelimit.Policies(policies),
+		ratelimit.TrustProxies(m.flags.TrustedProxies...), ratelimit.Fallback(m.fallback, 1))
+	if m.err == nil {
+		m.err = err
+	}
+	return l
+}

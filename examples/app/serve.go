@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-floodgate/floodgate/memstore"
+)
+
+// shutdownTime is how long requests under way may take when the server stops.
+const shutdownTime = 5 * time.Second
+
+// Server is a framework's server.
+type Server interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+}
+
+// Main runs an example server: it reads the flags, makes the limiters, and
+// serves what handler makes of them until SIGTERM or an interrupt. It ends the
+// process.
+func Main(name string, server func(*Limiters) Server) {
+	if err := run(name, os.Args[1:], server); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+func run(name string, arguments []string, server func(*Limiters) Server) error {
+	flags, err := ParseFlags(name, arguments)
+	if err != nil {
+		return err
+	}
+	limiters, err := NewLimiters(flags, memstore.New())
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", flags.Addr)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("listening on http://%s\n", listener.Addr())
+	return serve(ctx, listener, server(limiters))
+}
+
+// serve serves until ctx ends, and then lets requests under way finish.
+func serve(ctx context.Context, listener net.Listener, server Server) error {
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+package ginlimit
+
+import (
+	"context"
+
+	"github.com/gin-gonic/gin"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/core/adapter"
+)
+
+// Config says what a limiter has to be told about requests; see
+// [adapter.Config].
+type Config = adapter.Config[*gin.Context]
+
+// New returns a middleware that limits requests with l, for an engine, a group
+// or a single route. It panics if l is nil or there is more than one Config.
+func New(l *ratelimit.Limiter, cfg ...Config) gin.HandlerFunc {
+	engine := adapter.New("ginlimit", l, cfg)
+	return func(c *gin.Context) {
+		p := new(adapter.Passage[*gin.Context])
+		if !engine.Begin(p, c, (*view)(c), c.Writer.Header()) {
+			c.Abort()
+			if err := p.Refuse(func(answer ratelimit.Answer) error { return write(c, answer) }); err != nil {
+				_ = c.Error(err)
+			}
+			return
+		}
+		if p.Marks() {
+			c.Request = c.Request.WithContext(&p.Call)
+		}
+		// Gin runs the rest of the chain itself when this returns.
+		if p.Settles() {
+			settle(c, p)
+		}
+	}
+}
+
+// JSONField returns a Config.Account that finds the named member of a JSON
+// body; see [adapter.JSONField].
+func JSONField(name string) func(*gin.Context) string {
+	field := adapter.JSONField(name)
+	return func(c *gin.Context) string { return field(c.Request) }
+}
+
+// settle runs the rest of the chain and notes how it ended.
+func settle(c *gin.Context, p *adapter.Passage[*gin.Context]) {
+	panicked := true
+	defer func() { p.Finish(c.Writer.Status(), panicked) }()
+	c.Next()
+	panicked = false
+}
+
+func write(c *gin.Context, answer ratelimit.Answer) error {
+	err := adapter.WriteAnswer(c.Writer, c.Request.Method, answer)
+	// Gin holds the status back until a body is written; an answer to HEAD
+	// has none.
+	c.Writer.WriteHeaderNow()
+	return err
+}
+
+// view shows a gin.Context to the engine.
+type view gin.Context
+
+func (v *view) Context() context.Context    { return v.Request.Context() }
+func (v *view) Method() string              { return v.Request.Method }
+func (v *view) Route() (string, bool)       { return (*gin.Context)(v).FullPath(), true }
+func (v *view) RemoteAddr() string          { return v.Request.RemoteAddr }
+func (v *view) Header(name string) []string { return v.Request.Header[name] }
