@@ -54,48 +54,47 @@ func (d debt) wait(quota, window int64) time.Duration {
 	return micros(d.wide(window).divUpWide(quota))
 }
 
+// retry is how long until a cost fits that does not fit yet: until what is too
+// much of the debt has drained.
+func (d debt) retry(cost, capacity, quota, window int64) time.Duration {
+	if cost > capacity || quota == 0 {
+		return ratelimit.Never
+	}
+	return debt{d.units + cost - capacity, d.rest}.wait(quota, window)
+}
+
 func viewBucket(s *State, now, quota, window int64) (at int64, d debt) {
 	at = max(inRange(now), s.Time)
 	return at, debt{s.Level, s.Rest}.drained(at-s.Time, quota, window)
 }
 
-func decideBucket(s *State, now int64, l *ratelimit.Limit, cost int64, do action) ratelimit.Result {
+func decideBucket(s *State, now int64, l *ratelimit.Limit, cost int64, do Action, r *ratelimit.Result) {
 	window, capacity := windowOf(l), l.Capacity()
 	at, d := viewBucket(s, now, l.Quota, window)
 
-	r := ratelimit.Result{Allowed: fits(d.up(), cost, capacity), Limit: capacity, At: at}
+	*r = ratelimit.Result{Allowed: fits(d.up(), cost, capacity), Limit: capacity, At: at}
 	if l.Algorithm == ratelimit.AlgorithmLeakyBucket {
 		r.Delay = d.wait(l.Quota, window)
 		if r.Delay == ratelimit.Never && cost > 0 {
-			r.Allowed = false // its slot would never come
+			r.Allowed = false // its turn would never come
+		}
+		if !r.Allowed {
+			r.Delay = 0
+			if do == ActionForce {
+				r.Delay = l.LongestWait()
+			}
 		}
 	}
-	if !r.Allowed {
-		r.RetryAfter = retryBucket(d, l, cost)
-		r.Delay = 0
-		if do == force {
-			r.Delay = l.LongestWait()
-		}
+	if !r.Allowed && do != ActionForce {
+		r.RetryAfter = d.retry(cost, capacity, l.Quota, window)
 	}
+	r.Allowed = r.Allowed || do == ActionForce
 	if cost > 0 && do.takes(r.Allowed) {
-		d = debt{plus(d.units, cost), d.rest}
+		d.units = plus(d.units, cost)
 		s.Time, s.Level, s.Rest = at, d.units, d.rest
 	}
 	r.Remaining = max(capacity-d.up(), 0)
 	r.ResetAfter = d.wait(l.Quota, window)
-	return r
-}
-
-// retryBucket is how long until cost fits: until what is too much has drained.
-func retryBucket(d debt, l *ratelimit.Limit, cost int64) time.Duration {
-	capacity := l.Capacity()
-	if cost > capacity {
-		return ratelimit.Never
-	}
-	if l.Quota == 0 {
-		return ratelimit.Never
-	}
-	return debt{d.units + cost - capacity, d.rest}.wait(l.Quota, windowOf(l))
 }
 
 // adjustBucket lowers the debt by what of the change has not drained since

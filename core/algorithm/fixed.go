@@ -16,19 +16,19 @@ func fixedView(s *State, now, window int64) (at, start, used int64) {
 	return at, s.Time, s.Level
 }
 
-func decideFixed(s *State, now int64, l *ratelimit.Limit, cost int64, do action) ratelimit.Result {
+func decideFixed(s *State, now int64, l *ratelimit.Limit, cost int64, do Action, r *ratelimit.Result) {
 	window := windowOf(l)
 	at, start, used := fixedView(s, now, window)
 	toNext := micros(uint64(start + window - at))
 
-	r := ratelimit.Result{Allowed: fits(used, cost, l.Quota), Limit: l.Quota, At: at}
-	switch {
-	case r.Allowed:
-	case cost > l.Quota:
-		r.RetryAfter = ratelimit.Never
-	default:
+	*r = ratelimit.Result{Allowed: fits(used, cost, l.Quota), Limit: l.Quota, At: at}
+	if !r.Allowed && do != ActionForce {
 		r.RetryAfter = toNext
+		if cost > l.Quota {
+			r.RetryAfter = ratelimit.Never
+		}
 	}
+	r.Allowed = r.Allowed || do == ActionForce
 	if cost > 0 && do.takes(r.Allowed) {
 		used = plus(used, cost)
 		s.Time, s.Level = start, used
@@ -37,7 +37,6 @@ func decideFixed(s *State, now int64, l *ratelimit.Limit, cost int64, do action)
 	if used > 0 {
 		r.ResetAfter = toNext
 	}
-	return r
 }
 
 // adjustFixed changes the count only while the window of the charge is the

@@ -19,27 +19,52 @@ func viewLog(s *State, now, window int64) (at int64, entries []Entry, used int64
 	return at, entries, used
 }
 
-func decideLog(s *State, now int64, l *ratelimit.Limit, cost int64, do action) ratelimit.Result {
-	window := windowOf(l)
-	at, entries, used := viewLog(s, now, window)
-
-	r := ratelimit.Result{Allowed: fits(used, cost, l.Quota), Limit: l.Quota, At: at}
-	switch {
-	case r.Allowed:
-	case cost > l.Quota:
-		r.RetryAfter = ratelimit.Never
-	default:
-		r.RetryAfter = micros(uint64(releasedAt(entries, used+cost-l.Quota) + window - at))
+func decideLog(s *State, now int64, l *ratelimit.Limit, cost int64, do Action, r *ratelimit.Result) {
+	at, entries, used := viewLog(s, now, windowOf(l))
+	newest, released := int64(0), int64(0)
+	if n := len(entries); n > 0 {
+		newest = entries[n-1].At
 	}
+	if excess := LogExcess(used, cost, l); excess > 0 {
+		released = releasedAt(entries, excess)
+	}
+	LogResult(do, at, used, newest, released, l, cost, r)
 	if cost > 0 && do.takes(r.Allowed) {
 		entries, used = logUnits(entries, used, at, cost)
 		s.Time, s.Level, s.Log = at, used, entries
 	}
-	r.Remaining = max(l.Quota-used, 0)
-	if n := len(entries); n > 0 {
-		r.ResetAfter = micros(uint64(entries[n-1].At + window - at))
+}
+
+// LogExcess is how many of the oldest units in view have to leave before cost
+// fits; 0 if it fits now or never will.
+func LogExcess(used, cost int64, l *ratelimit.Limit) int64 {
+	if cost > l.Quota {
+		return 0
 	}
-	return r
+	return max(used+cost-l.Quota, 0)
+}
+
+// LogResult is the answer for a sliding log, for stores that keep its entries
+// in a form of their own. At at, used units are in view, the newest of them of
+// the instant newest; with those of the instant released, [LogExcess] units
+// will have left.
+func LogResult(do Action, at, used, newest, released int64, l *ratelimit.Limit, cost int64, r *ratelimit.Result) {
+	window := windowOf(l)
+	*r = ratelimit.Result{Allowed: fits(used, cost, l.Quota), Limit: l.Quota, At: at}
+	if !r.Allowed && do != ActionForce {
+		r.RetryAfter = micros(uint64(released + window - at))
+		if cost > l.Quota {
+			r.RetryAfter = ratelimit.Never
+		}
+	}
+	r.Allowed = r.Allowed || do == ActionForce
+	if cost > 0 && do.takes(r.Allowed) {
+		used, newest = plus(used, cost), at
+	}
+	r.Remaining = max(l.Quota-used, 0)
+	if used > 0 {
+		r.ResetAfter = micros(uint64(newest + window - at))
+	}
 }
 
 // releasedAt is the instant of the entry with which the oldest units have
@@ -81,12 +106,13 @@ func logUnits(entries []Entry, used, at, change int64) ([]Entry, int64) {
 
 // adjustLog changes the entry of the charge while it is in view.
 func adjustLog(s *State, now int64, l *ratelimit.Limit, charged, change int64) {
-	window := windowOf(l)
-	at, entries, used := viewLog(s, now, window)
+	at := max(inRange(now), s.Time)
 	charged = min(inRange(charged), at)
-	if at-charged >= window {
+	if at-charged >= windowOf(l) {
 		return
 	}
-	entries, used = logUnits(entries, used, charged, change)
-	s.Time, s.Level, s.Log = at, used, entries
+	s.Log, s.Level = logUnits(s.Log, s.Level, charged, change)
+	if s.Level > 0 {
+		s.Time = max(s.Time, charged)
+	}
 }

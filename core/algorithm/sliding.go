@@ -1,6 +1,10 @@
 package algorithm
 
-import ratelimit "github.com/go-floodgate/floodgate/core"
+import (
+	"time"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+)
 
 // slidingView is the sliding window at one instant: previous counts for the
 // part of its window that is still in view, 1 - elapsed/window.
@@ -25,45 +29,65 @@ func viewSliding(s *State, now, window int64) slidingView {
 	return v
 }
 
-func decideSliding(s *State, now int64, l *ratelimit.Limit, cost int64, do action) ratelimit.Result {
+// left is how much of the current window is still to come, 1 to window; of
+// the previous one as much is in view.
+func (v *slidingView) left(window int64) int64 { return v.start + window - v.at }
+
+// used is previous*left/window + current, rounded up.
+func (v *slidingView) used(window int64) int64 {
+	if v.previous == 0 {
+		return v.current
+	}
+	return v.current + product(v.previous, v.left(window)).divUp(window)
+}
+
+// fits reports whether previous*left/window + current + cost <= quota, without
+// the division.
+func (v *slidingView) fits(cost, quota, window int64) bool {
+	if cost > quota-v.current {
+		return false
+	}
+	return v.previous == 0 ||
+		product(v.previous, v.left(window)).atMost(product(quota-v.current-cost, window))
+}
+
+// retry is how long until a cost fits that does not fit yet.
+func (v *slidingView) retry(cost, quota, window int64) time.Duration {
+	switch spare := quota - v.current - cost; {
+	case cost > quota:
+		return ratelimit.Never
+	case spare >= 0:
+		// Once no more than this much of the previous window is in view.
+		inView := product(spare, window).div(v.previous)
+		return micros(uint64(v.left(window) - inView))
+	default:
+		// Not before the next window, in which current is the previous one,
+		// or the one after that, when both have left.
+		inView := product(quota-cost, window).div(v.current)
+		return micros(uint64(v.left(window) + window - inView))
+	}
+}
+
+func decideSliding(s *State, now int64, l *ratelimit.Limit, cost int64, do Action, r *ratelimit.Result) {
 	window := windowOf(l)
 	v := viewSliding(s, now, window)
-	left := v.start + window - v.at // of the current window, 1 to window
 
-	r := ratelimit.Result{Limit: l.Quota, At: v.at}
-	// previous*left/window + current + cost <= quota, without the division.
-	spare := l.Quota - v.current - cost
-	if cost > l.Quota {
-		spare = -1
+	*r = ratelimit.Result{Allowed: v.fits(cost, l.Quota, window), Limit: l.Quota, At: v.at}
+	if !r.Allowed && do != ActionForce {
+		r.RetryAfter = v.retry(cost, l.Quota, window)
 	}
-	r.Allowed = spare >= 0 && product(v.previous, left).atMost(product(spare, window))
-	switch {
-	case r.Allowed:
-	case cost > l.Quota:
-		r.RetryAfter = ratelimit.Never
-	case spare >= 0:
-		// previous weighs little enough once no more than this of it is in view.
-		inView := product(spare, window).div(v.previous)
-		r.RetryAfter = micros(uint64(left - inView))
-	default:
-		// Not in this window: in the next one current is the previous, or in
-		// the one after that, when both have left.
-		inView := product(l.Quota-cost, window).div(v.current)
-		r.RetryAfter = micros(uint64(left + window - inView))
-	}
+	r.Allowed = r.Allowed || do == ActionForce
 	if cost > 0 && do.takes(r.Allowed) {
 		v.current = plus(v.current, cost)
 		s.Time, s.Level, s.Rest = v.start, v.current, v.previous
 	}
-	weighed := product(v.previous, left).divUp(window)
-	r.Remaining = max(l.Quota-v.current-weighed, 0)
+	r.Remaining = max(l.Quota-v.used(window), 0)
 	switch {
 	case v.current > 0:
-		r.ResetAfter = micros(uint64(left + window))
+		r.ResetAfter = micros(uint64(v.left(window) + window))
 	case v.previous > 0:
-		r.ResetAfter = micros(uint64(left))
+		r.ResetAfter = micros(uint64(v.left(window)))
 	}
-	return r
 }
 
 // adjustSliding changes the counter of the window of the charge, current or

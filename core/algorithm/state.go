@@ -39,21 +39,22 @@ const (
 	MaxUnits = 1<<52 - 1
 )
 
-// action is what becomes of a cost.
-type action uint8
+// Action is what becomes of a cost.
+type Action uint8
 
 const (
-	look  action = iota // never taken
-	step                // taken if it fits
-	force               // taken in any case
+	ActionLook  Action = iota // never taken
+	ActionStep                // taken if it fits
+	ActionForce               // taken in any case
 )
 
 // takes reports whether a cost is taken, given whether it fits.
-func (a action) takes(fits bool) bool { return a == force || a == step && fits }
+func (do Action) takes(fits bool) bool { return do == ActionForce || do == ActionStep && fits }
 
 // Step takes cost if it fits.
 func Step(s State, now int64, l ratelimit.Limit, cost int64) (State, ratelimit.Result) {
-	r := decide(&s, now, &l, cost, step)
+	var r ratelimit.Result
+	Apply(ActionStep, &s, now, &l, cost, &r)
 	return s, r
 }
 
@@ -61,15 +62,38 @@ func Step(s State, now int64, l ratelimit.Limit, cost int64) (State, ratelimit.R
 // result is allowed, with no RetryAfter and a Remaining of at least 0. The
 // Delay of a leaky bucket is never above [ratelimit.Limit.LongestWait].
 func Force(s State, now int64, l ratelimit.Limit, cost int64) (State, ratelimit.Result) {
-	r := decide(&s, now, &l, cost, force)
-	r.Allowed, r.RetryAfter = true, 0
+	var r ratelimit.Result
+	Apply(ActionForce, &s, now, &l, cost, &r)
 	return s, r
 }
 
 // Look answers for cost and takes nothing: Allowed, RetryAfter and Delay are
 // those of the cost, Remaining and ResetAfter those of the key as it is.
 func Look(s State, now int64, l ratelimit.Limit, cost int64) ratelimit.Result {
-	return decide(&s, now, &l, cost, look)
+	var r ratelimit.Result
+	Apply(ActionLook, &s, now, &l, cost, &r)
+	return r
+}
+
+// Apply is [Step], [Force] and [Look] in place, for stores that count the
+// nanoseconds: *s becomes the next state (and is not written to if nothing is
+// taken), *r the answer. It reports whether the cost was taken. A cost below 0
+// is read as 0.
+func Apply(do Action, s *State, now int64, l *ratelimit.Limit, cost int64, r *ratelimit.Result) (taken bool) {
+	if cost <= 0 {
+		cost, do = 0, min(do, ActionStep)
+	}
+	switch l.Algorithm {
+	case ratelimit.AlgorithmFixedWindow:
+		decideFixed(s, now, l, cost, do, r)
+	case ratelimit.AlgorithmSlidingWindow:
+		decideSliding(s, now, l, cost, do, r)
+	case ratelimit.AlgorithmSlidingLog:
+		decideLog(s, now, l, cost, do, r)
+	default:
+		decideBucket(s, now, l, cost, do, r)
+	}
+	return cost > 0 && r.Allowed && do != ActionLook
 }
 
 // Adjust makes of what was charged as cost at the instant at (the result's At)
@@ -96,21 +120,25 @@ func Adjust(s State, now int64, l ratelimit.Limit, at, cost, newCost int64) Stat
 }
 
 // Fresh reports whether the key is as good as new: nothing of it is used.
-func Fresh(s State, now int64, l ratelimit.Limit) bool {
-	return Look(s, now, l, 0).ResetAfter == 0
-}
+func Fresh(s State, now int64, l ratelimit.Limit) bool { return Used(&s, now, &l) == 0 }
 
-func decide(s *State, now int64, l *ratelimit.Limit, cost int64, do action) ratelimit.Result {
-	cost = max(cost, 0)
+// Used is how many units of the key's capacity are in use, rounded up: 0 if
+// the key is as good as new, the capacity or more if a cost of 1 does not fit.
+func Used(s *State, now int64, l *ratelimit.Limit) int64 {
+	window := windowOf(l)
 	switch l.Algorithm {
 	case ratelimit.AlgorithmFixedWindow:
-		return decideFixed(s, now, l, cost, do)
+		_, _, used := fixedView(s, now, window)
+		return used
 	case ratelimit.AlgorithmSlidingWindow:
-		return decideSliding(s, now, l, cost, do)
+		v := viewSliding(s, now, window)
+		return v.used(window)
 	case ratelimit.AlgorithmSlidingLog:
-		return decideLog(s, now, l, cost, do)
+		_, _, used := viewLog(s, now, window)
+		return used
 	default:
-		return decideBucket(s, now, l, cost, do)
+		_, d := viewBucket(s, now, l.Quota, window)
+		return d.up()
 	}
 }
 
