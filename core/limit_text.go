@@ -142,7 +142,7 @@ func parseLimitNumber(what, text string) (int64, error) {
 		return 0, fmt.Errorf("%s %.30q is not a whole number in plain digits", what, text)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n > MaxQuota {
+	if err != nil {
 		return 0, fmt.Errorf("%s %.30s is too large: use at most %d, or unlimited", what, text, int64(MaxQuota))
 	}
 	return n, nil

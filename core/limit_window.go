@@ -51,7 +51,7 @@ func parseWindow(text string) (time.Duration, error) {
 			return 0, fmt.Errorf("window %.30q has no unit after %.20s: use us, ms, s, min, h or d", text, count)
 		case !known:
 			return 0, fmt.Errorf("window %.30q has the unknown unit %.20q: use us, ms, s, min, h or d", text, unit)
-		case count == "" && len(rest) < len(text), count == "" && end < len(rest):
+		case count == "" && end < len(rest):
 			return 0, fmt.Errorf("window %.30q has no number before %s", text, unit)
 		case span >= smallest:
 			return 0, fmt.Errorf("window %.30q has its units out of order: put each once, the largest first", text)

@@ -53,6 +53,8 @@ func TestForwarded(t *testing.T) {
 		{"space around =", []string{"for =203.0.113.7"}, peer},
 		{"space behind =", []string{"for= 203.0.113.7"}, peer},
 		{"junk after a string", []string{`for="203.0.113.7"x`}, peer},
+		{"no semicolon", []string{`for="203.0.113.7"by=10.0.0.2`}, peer},
+		{"space for a semicolon", []string{`for=203.0.113.7 by=10.0.0.2`}, peer},
 		{"junk after a space", []string{`for=203.0.113.7 x`}, peer},
 		{"pair without =", []string{`for=203.0.113.7;secure`}, peer},
 		{"quote within a value", []string{`for=203.0.113.7;host=a"b"`}, peer},

@@ -105,6 +105,23 @@ func TestPeer(t *testing.T) {
 	}
 }
 
+func TestNormalise(t *testing.T) {
+	for text, want := range map[string]string{
+		"192.0.2.1":             "192.0.2.1",
+		"::ffff:192.0.2.1":      "192.0.2.1",
+		"::ffff:192.0.2.1%eth0": "192.0.2.1",
+		"fe80::1%eth0":          "fe80::1",
+		"64:ff9b::8.8.8.8%eth0": "8.8.8.8",
+	} {
+		if got := Normalise(netip.MustParseAddr(text)); got != netip.MustParseAddr(want) {
+			t.Errorf("Normalise(%s) = %v, want %s", text, got, want)
+		}
+	}
+	if got := Normalise(netip.Addr{}); got.IsValid() {
+		t.Errorf("Normalise of the zero Addr is %v", got)
+	}
+}
+
 func TestXForwardedFor(t *testing.T) {
 	const client, peer = "203.0.113.7", "10.0.0.1"
 	many := func(element string, n int) string { return strings.Repeat(element+",", n-1) + element }
@@ -158,6 +175,7 @@ func TestXForwardedFor(t *testing.T) {
 		{"endless element", "10.0.0.1:80", []string{strings.Repeat("x", 1<<20) + ", 10.0.0.2"}, "10.0.0.2"},
 		{"endless space", "10.0.0.1:80", []string{client + strings.Repeat(" ", 1<<20) + ", 10.0.0.2"}, "10.0.0.2"},
 		{"the last byte that is read", "10.0.0.1:80", []string{client + strings.Repeat(",", maxBytes-len(client))}, client},
+		{"an address cut short by the bound", "10.0.0.1:80", []string{client + strings.Repeat(",", maxBytes-len(client)+2)}, peer},
 		{"a byte past what is read", "10.0.0.1:80", []string{client + strings.Repeat(",", maxBytes-len(client)+1)}, peer},
 	} {
 		for _, chosen := range []string{"", "x-forwarded-FOR"} {
