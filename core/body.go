@@ -55,10 +55,11 @@ func (d *Decision) jsonBody() []byte {
 	b = d.appendMessage(b)
 	b = append(b, `","limit":`...)
 	policy, result, told := "null", &Result{}, false
-	if p := d.advertisedPolicy(); p != nil && d.Status() == http.StatusTooManyRequests {
-		policy, result, told = p.advert.name, &p.Result, true
-	} else if d.Status() == http.StatusTooManyRequests {
+	if d.Status() == http.StatusTooManyRequests {
 		policy = unadvertised
+		if p := d.advertisedPolicy(); p != nil {
+			policy, result, told = p.advert.name, &p.Result, true
+		}
 	}
 	reset, known := result.resetUnix()
 	seconds, wait := d.retryAfterSeconds()
@@ -81,7 +82,10 @@ func appendNumber(b []byte, n int64, known bool) []byte {
 	return strconv.AppendInt(b, n, 10)
 }
 
-// retryAfterSeconds is what the Retry-After field says, if it is sent.
+// unavailableSeconds is the Retry-After of a refusal because the store failed.
+const unavailableSeconds = 1
+
+// retryAfterSeconds is what Retry-After says of a refusal, if it is sent.
 func (d *Decision) retryAfterSeconds() (seconds int64, known bool) {
 	switch d.Reason {
 	case ReasonFailedClosed:

@@ -15,7 +15,7 @@ func (l *Limiter) resolveClientIP(source Source) netip.Addr {
 	}
 	if !addr.IsValid() {
 		l.diagnosis.once(CodeAddressUnknown, "a peer has no IP address, all such peers share one count: "+
-			"use a key that does not need the address, or name the proxy's forwarding header")
+			"let the proxy connect over TCP and name its network with ratelimit.TrustProxies, or use a key without the address")
 	}
 	return addr
 }

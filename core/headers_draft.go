@@ -6,12 +6,12 @@ import (
 	"github.com/go-floodgate/floodgate/core/internal/sfv"
 )
 
-// renderMembers writes RateLimit-Policy, and RateLimit in the drafts in which
+// appendMembers writes RateLimit-Policy, and RateLimit in the drafts in which
 // it has a member for each policy: on a denial for each violated one. Policies
 // that clients are not told about have no part in either.
-func (h *HeaderConfig) renderMembers(f *fields, t *texts, d *Decision) {
+func (h *HeaderConfig) appendMembers(buf []byte, f *fields, t *texts, d *Decision) []byte {
 	if h.Draft == NoDraft {
-		return
+		return buf
 	}
 	policies, told := d.Policies(), 0
 	for i := range policies {
@@ -23,22 +23,23 @@ func (h *HeaderConfig) renderMembers(f *fields, t *texts, d *Decision) {
 	if told > 1 {
 		for i := range policies {
 			if p := &policies[i]; p.advertised() {
-				t.member()
-				t.buf = append(t.buf, h.policyMember(p.advert)...)
+				buf = t.separate(buf)
+				buf = append(buf, h.policyMember(p.advert)...)
 			}
 		}
-		t.end(fieldPolicy)
+		t.end(buf, fieldPolicy)
 	}
 	if h.Draft > Draft12Preview || d.Reason == ReasonFailedOpen {
-		return
+		return buf
 	}
 	for i := range policies {
 		if p := &policies[i]; p.advertised() && (d.Allowed || p.Violated()) {
-			t.member()
-			t.rateLimit(p, h.Draft)
+			buf = t.separate(buf)
+			buf = appendMember(buf, p, h.Draft)
 		}
 	}
-	t.end(fieldRateLimit)
+	t.end(buf, fieldRateLimit)
+	return buf
 }
 
 func (h *HeaderConfig) policyMember(a *advert) string {
@@ -48,42 +49,44 @@ func (h *HeaderConfig) policyMember(a *advert) string {
 	return a.member
 }
 
-// member separates a member of a List from the one before.
-func (t *texts) member() {
-	if len(t.buf) > t.start {
-		t.buf = append(t.buf, ", "...)
+// separate sets the next member of a List off from the one before.
+func (t *texts) separate(buf []byte) []byte {
+	if len(buf) > int(t.start) {
+		buf = append(buf, ", "...)
 	}
+	return buf
 }
 
-// rateLimit appends p's member of RateLimit. Its window is optional and left
-// out if no wait brings the client anything.
-func (t *texts) rateLimit(p *PolicyResult, draft Draft) {
+// appendMember appends p's member of RateLimit. Its window is optional and
+// left out if no wait brings the client anything.
+func appendMember(buf []byte, p *PolicyResult, draft Draft) []byte {
 	available, window := ";r=", ";t="
 	if draft == Draft12Preview {
 		available, window = ";a=", ";w="
 	}
-	t.buf = append(t.buf, p.advert.name...)
-	t.buf = append(t.buf, available...)
-	t.buf = strconv.AppendInt(t.buf, sfv.ClampInteger(p.Result.Remaining), 10)
+	buf = append(buf, p.advert.name...)
+	buf = append(buf, available...)
+	buf = strconv.AppendInt(buf, sfv.ClampInteger(p.Result.Remaining), 10)
 	if seconds, known := p.effectiveWindow(); known {
-		t.buf = append(t.buf, window...)
-		t.buf = strconv.AppendInt(t.buf, seconds, 10)
+		buf = append(buf, window...)
+		buf = strconv.AppendInt(buf, seconds, 10)
 	}
 	if draft == Draft12Preview {
-		t.buf = append(t.buf, ";c="...)
-		t.buf = strconv.AppendInt(t.buf, sfv.ClampInteger(p.Cost), 10)
+		buf = append(buf, ";c="...)
+		buf = strconv.AppendInt(buf, sfv.ClampInteger(p.Cost), 10)
 	}
+	return buf
 }
 
-// draft07 writes RateLimit as draft-07 has it: of the binding policy alone.
-func (t *texts) draft07(f *fields, p *PolicyResult) {
-	t.buf = append(t.buf, draft07Limit...)
-	t.buf = strconv.AppendInt(t.buf, f.limit, 10)
-	t.buf = append(t.buf, draft07Remaining...)
-	t.buf = strconv.AppendInt(t.buf, f.remaining, 10)
-	t.buf = append(t.buf, ", reset="...)
-	t.buf = strconv.AppendInt(t.buf, p.oldReset(), 10)
-	t.end(fieldRateLimit)
+// appendDraft07 appends RateLimit as draft-07 has it: of the binding policy
+// alone.
+func appendDraft07(buf []byte, f *fields, p *PolicyResult) []byte {
+	buf = append(buf, draft07Limit...)
+	buf = strconv.AppendInt(buf, f.limit, 10)
+	buf = append(buf, draft07Remaining...)
+	buf = strconv.AppendInt(buf, f.remaining, 10)
+	buf = append(buf, ", reset="...)
+	return strconv.AppendInt(buf, p.oldReset(), 10)
 }
 
 const (

@@ -132,7 +132,7 @@ func parseDigits(s string) (n int64, ok bool) {
 	return n, true
 }
 
-// parseDraft07 reads limit and remaining as [texts.draft07] writes them.
+// parseDraft07 reads limit and remaining as [appendDraft07] writes them.
 func parseDraft07(line string) (limit, remaining int64, ok bool) {
 	rest, ok := strings.CutPrefix(line, draft07Limit)
 	if !ok {

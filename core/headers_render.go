@@ -10,10 +10,9 @@ import (
 // fields are the response fields of one decision: at first as if the response
 // had none of them yet, after merge as they are to be.
 type fields struct {
-	// values holds each field's value, empty if it is not sent. An http.Header
-	// is given slices of this array.
+	// values holds each field's value, empty if it is not sent.
 	values [fieldCount]string
-	// drop has a bit for each field that is to be removed.
+	// drop has a bit for each field that is to be removed if it is not sent.
 	drop uint16
 	// refused is whether the decision is a denial, whose fields take the place
 	// of what is there rather than join it.
@@ -25,19 +24,24 @@ type fields struct {
 
 // apply sets the fields of d on a response, before its handler runs.
 func (h *HeaderConfig) apply(header ResponseHeader, d *Decision) {
-	if native, ok := header.(http.Header); ok {
-		f := new(fields)
-		if h.render(f, d) {
-			h.merge(f, lines(native))
-			f.writeTo(native)
-		}
-		return
-	}
 	var f fields
-	if !h.render(&f, d) {
+	if d.Allowed && len(d.Policies()) == 0 || !h.render(&f, d) {
 		return
 	}
-	h.merge(&f, header)
+	native, ok := header.(http.Header)
+	if !ok {
+		h.merge(&f, header)
+		f.sendTo(header)
+		return
+	}
+	if len(native) > 0 {
+		h.merge(&f, lines(native))
+	}
+	f.writeTo(native)
+}
+
+// sendTo sets and removes the fields one by one.
+func (f *fields) sendTo(header ResponseHeader) {
 	for i, value := range f.values {
 		if value != "" {
 			header.Set(fieldNames[i], value)
@@ -47,12 +51,22 @@ func (h *HeaderConfig) apply(header ResponseHeader, d *Decision) {
 	}
 }
 
-// writeTo gives header slices of f's own array. Their capacity is their
-// length, so that whoever appends to one copies it.
+// writeTo is sendTo for an http.Header, which gets slices of one array. Their
+// capacity is their length, so that whoever appends to one copies it.
 func (f *fields) writeTo(header http.Header) {
+	n := 0
 	for i := range f.values {
 		if f.values[i] != "" {
-			header[fieldNames[i]] = f.values[i : i+1 : i+1]
+			n++
+		}
+	}
+	all := make([]string, n)
+	n = 0
+	for i := range f.values {
+		if f.values[i] != "" {
+			all[n] = f.values[i]
+			header[fieldNames[i]] = all[n : n+1 : n+1]
+			n++
 		} else if f.dropped(field(i)) {
 			delete(header, fieldNames[i])
 		}
@@ -65,125 +79,122 @@ func (f *fields) dropped(i field) bool { return f.drop&(1<<i) != 0 }
 // render fills f with what d says. It returns false if d has nothing to say.
 func (h *HeaderConfig) render(f *fields, d *Decision) bool {
 	var stack [256]byte
-	t := texts{buf: stack[:0]}
+	var t texts
+	buf := stack[:0]
 	if d.Allowed {
-		h.renderMembers(f, &t, d)
+		buf = h.appendMembers(buf, f, &t, d)
 		if d.Reason != ReasonFailedOpen {
-			h.renderBinding(f, &t, d.advertisedPolicy())
+			buf = h.appendBinding(buf, f, &t, d.advertisedPolicy())
 		}
-		if len(t.buf) == 0 && f.values[fieldPolicy] == "" {
+		if len(buf) == 0 && f.values[fieldPolicy] == "" {
 			return false
 		}
 	} else {
-		h.renderRefusal(f, &t, d)
+		buf = h.appendRefusal(buf, f, &t, d)
 	}
 	if h.ExposeHeaders {
 		f.values[fieldExpose] = exposed[h.Draft][h.XRateLimit]
 	}
-	t.moveTo(f)
+	if len(buf) > 0 {
+		f.cut(string(buf), &t)
+	}
 	return true
 }
 
-// renderRefusal is render for a request that is not to go on. What a limiter
-// further out has said of its own policies must not make a refusal look like
-// quota to spare, so it goes, unless the refusal has nothing to do with quota.
-func (h *HeaderConfig) renderRefusal(f *fields, t *texts, d *Decision) {
+// appendRefusal writes what is sent with a request that is not to go on. What
+// a limiter further out has said of its own policies must not make a refusal
+// look like quota to spare, so it goes, unless the refusal has nothing to do
+// with quota.
+func (h *HeaderConfig) appendRefusal(buf []byte, f *fields, t *texts, d *Decision) []byte {
 	f.refused = true
 	f.values[fieldCacheControl] = "no-store"
 	f.remove(fieldETag)
 	f.remove(fieldLastModified)
 	f.remove(fieldExpires)
 	if d.Reason == ReasonCanceled {
-		return
+		return buf
 	}
 	for i := fieldLimit; i <= fieldRateLimit; i++ {
 		f.remove(i)
 	}
-	if d.Reason == ReasonFailedClosed {
-		f.retryAfter = unavailableSeconds
-		t.number(fieldRetryAfter, unavailableSeconds)
-		return
+	if d.Reason != ReasonFailedClosed {
+		buf = h.appendMembers(buf, f, t, d)
+		buf = h.appendBinding(buf, f, t, d.advertisedPolicy())
+		f.at = d.Result.At
 	}
-	h.renderMembers(f, t, d)
-	h.renderBinding(f, t, d.advertisedPolicy())
-	f.at = d.Result.At
-	seconds, known := retrySeconds(d.RetryAfter)
+	seconds, known := d.retryAfterSeconds()
 	if !known {
 		f.remove(fieldRetryAfter)
-		return
+		return buf
 	}
 	f.retryAfter = seconds
-	t.number(fieldRetryAfter, seconds)
+	return t.number(buf, fieldRetryAfter, seconds)
 }
 
-// unavailableSeconds is the Retry-After of a refusal because the store failed.
-const unavailableSeconds = 1
-
-// renderBinding writes the fields that tell of one policy only, if there is
+// appendBinding writes the fields that tell of one policy only, if there is
 // one to tell of.
-func (h *HeaderConfig) renderBinding(f *fields, t *texts, p *PolicyResult) {
+func (h *HeaderConfig) appendBinding(buf []byte, f *fields, t *texts, p *PolicyResult) []byte {
 	if p == nil {
-		return
+		return buf
 	}
 	f.limit, f.remaining = sfv.ClampInteger(p.Result.Limit), sfv.ClampInteger(p.Result.Remaining)
 	if h.XRateLimit != NoXRateLimit {
-		f.limitText(t, fieldLimit, p.advert)
-		t.number(fieldRemaining, f.remaining)
+		buf = f.appendLimit(buf, t, fieldLimit, p.advert)
+		buf = t.number(buf, fieldRemaining, f.remaining)
 		if reset, known := p.Result.resetUnix(); known {
 			if h.XRateLimit == ResetDelta {
 				reset = ceilSeconds(p.Result.ResetAfter)
 			}
-			t.number(fieldReset, reset)
+			buf = t.number(buf, fieldReset, reset)
 		}
 	}
 	switch h.Draft {
 	case Draft07:
-		t.draft07(f, p)
+		buf = appendDraft07(buf, f, p)
+		t.end(buf, fieldRateLimit)
 	case Draft06:
-		f.limitText(t, fieldDraftLimit, p.advert)
-		t.number(fieldDraftRemaining, f.remaining)
-		t.number(fieldDraftReset, p.oldReset())
+		buf = f.appendLimit(buf, t, fieldDraftLimit, p.advert)
+		buf = t.number(buf, fieldDraftRemaining, f.remaining)
+		buf = t.number(buf, fieldDraftReset, p.oldReset())
 	}
+	return buf
 }
 
-// limitText writes the limit. It is the capacity, whose text is ready, unless
-// the store has its own mind.
-func (f *fields) limitText(t *texts, i field, a *advert) {
+// appendLimit writes the limit. It is the capacity, whose text is ready,
+// unless the store has its own mind.
+func (f *fields) appendLimit(buf []byte, t *texts, i field, a *advert) []byte {
 	if f.limit == a.capacity {
 		f.values[i] = a.capacityText
-	} else {
-		t.number(i, f.limit)
+		return buf
 	}
+	return t.number(buf, i, f.limit)
 }
 
-// texts collects values that are to be parts of one string.
+// texts knows which part of a buffer is which field's value. The buffer itself
+// is handed from function to function, so that it can lie on the stack.
 type texts struct {
-	buf   []byte
-	start int
-	ends  [fieldCount]struct{ from, to int }
+	start int32
+	parts [fieldCount]struct{ from, to int32 }
 }
 
 // end makes what was appended since the last end the value of a field.
-func (t *texts) end(i field) {
-	t.ends[i].from, t.ends[i].to = t.start, len(t.buf)
-	t.start = len(t.buf)
+func (t *texts) end(buf []byte, i field) {
+	n := int32(len(buf))
+	t.parts[i].from, t.parts[i].to = t.start, n
+	t.start = n
 }
 
-func (t *texts) number(i field, n int64) {
-	t.buf = strconv.AppendInt(t.buf, n, 10)
-	t.end(i)
+func (t *texts) number(buf []byte, i field, n int64) []byte {
+	buf = strconv.AppendInt(buf, n, 10)
+	t.end(buf, i)
+	return buf
 }
 
-// moveTo turns what was collected into one string and f's values into parts
-// of it.
-func (t *texts) moveTo(f *fields) {
-	if len(t.buf) == 0 {
-		return
-	}
-	all := string(t.buf)
-	for i := range t.ends {
-		if e := &t.ends[i]; e.to > e.from {
-			f.values[i] = all[e.from:e.to]
+// cut makes f's values parts of one string.
+func (f *fields) cut(all string, t *texts) {
+	for i := range t.parts {
+		if part := &t.parts[i]; part.to > part.from {
+			f.values[i] = all[part.from:part.to]
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (l Limit) Validate() error {
 		return err
 	}
 	if l.Window < MinWindow || l.Window > MaxWindow {
-		return fmt.Errorf("ratelimit: Limit.Window %v is out of range: use %v to %v", l.Window, MinWindow, MaxWindow)
+		return fmt.Errorf("ratelimit: Limit.Window %v is out of range: use %v to %d days", l.Window, MinWindow, MaxWindow/(24*time.Hour))
 	}
 	if l.Window%time.Microsecond != 0 {
 		return fmt.Errorf("ratelimit: Limit.Window %v is not a whole number of microseconds: round it", l.Window)
@@ -164,8 +164,8 @@ func (l Limit) validateBurst() error {
 		return fmt.Errorf("ratelimit: Limit.Burst %d is below 1: a token bucket must hold at least one token", l.Burst)
 	case l.Burst < 0:
 		return fmt.Errorf("ratelimit: Limit.Burst %d is negative: use 0 for a leaky bucket without a queue", l.Burst)
-	case l.Burst > MaxQuota-1:
-		return fmt.Errorf("ratelimit: Limit.Burst %d is too large: use at most %d", l.Burst, int64(MaxQuota-1))
+	case l.Capacity() > MaxQuota || l.Burst > MaxQuota:
+		return fmt.Errorf("ratelimit: Limit.Burst %d is too large: use at most %d", l.Burst, MaxQuota-(l.Capacity()-l.Burst))
 	case l.Quota > 0 && l.drainTime(l.Capacity()) > maxDrain:
 		return fmt.Errorf("ratelimit: Limit.Burst %d takes over 100 years to come back at %d per %v: use a smaller burst", l.Burst, l.Quota, l.Window)
 	}

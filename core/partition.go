@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/go-floodgate/floodgate/core/internal/clientip"
 )
 
 // Partition is an encoded partition key: whose quota is used within a policy.
@@ -129,14 +131,14 @@ var plainByte = func() (plain [256]bool) {
 	return plain
 }()
 
-// appendIP appends the address's network, by bits: 4-in-6 unmapped, the zone
-// dropped, the host part cut off.
+// appendIP appends the address's network: its canonical form with the host part
+// cut off.
 func appendIP(dst []byte, kind string, addr netip.Addr, bits4, bits6 int) []byte {
 	dst = append(append(dst, kind...), ':')
 	if !addr.IsValid() {
 		return append(dst, "unknown"...)
 	}
-	addr = addr.Unmap().WithZone("")
+	addr = clientip.Normalise(addr)
 	bits := bits6
 	if addr.Is4() {
 		bits = bits4

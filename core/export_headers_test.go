@@ -1,0 +1,62 @@
+package ratelimit
+
+import "net/http"
+
+// What the tests of fields and bodies, which lie outside the package because
+// they count with package algorithm, need of its inside.
+
+// Part is one policy's part in a decision under test.
+type Part struct {
+	Name           string
+	Limit          Limit
+	Cost           int64
+	Hidden, Shadow bool
+	Result         Result
+}
+
+// MadeOf returns d with these parts in it.
+func (d Decision) MadeOf(parts ...Part) *Decision {
+	for _, p := range parts {
+		limit := &PolicyLimit{Policy: p.Name, Limit: p.Limit, Hidden: p.Hidden, Shadow: p.Shadow}
+		limit.advert = newAdvert(p.Name, p.Limit)
+		d.add(PolicyResult{PolicyLimit: limit, Cost: p.Cost, Result: p.Result})
+	}
+	return &d
+}
+
+// Apply is apply.
+func (h HeaderConfig) Apply(header ResponseHeader, d *Decision) { h.apply(header, d) }
+
+// Validate is validate.
+func (h HeaderConfig) Validate() error { return h.validate() }
+
+// BodyOf is denialBody.
+func BodyOf(d *Decision, h HeaderConfig, accept ...string) (contentType, body string, status int) {
+	contentType, content, status := denialBody(d, accept, &h)
+	return contentType, string(content), status
+}
+
+// Foreign is a header that is no http.Header as far as apply can see.
+type Foreign struct{ Fields http.Header }
+
+func (f Foreign) Get(name string) string { return lines(f.Fields).Get(name) }
+func (f Foreign) Set(name, value string) { f.Fields.Set(name, value) }
+func (f Foreign) Del(name string)        { f.Fields.Del(name) }
+
+// Internals that are tested directly.
+var (
+	ValidatePolicyName = validatePolicyName
+	PrefersProblem     = prefersProblem
+)
+
+// Advert returns the texts of a policy's advert, empty if it has none.
+func Advert(name string, l Limit) (member, oldMember, capacity string) {
+	a := newAdvert(name, l)
+	if a == nil {
+		return "", "", ""
+	}
+	return a.member, a.oldMember, a.capacityText
+}
+
+// MakeBody is denialBody without what a test makes of it.
+func MakeBody(d *Decision, accept []string) { denialBody(d, accept, &HeaderConfig{}) }
