@@ -12,13 +12,14 @@ fail() {
 
 # install PROGRAM DEBIAN-PACKAGE BREW-FORMULA
 install() {
-	echo "deps: $1 is missing, installing it" >&2
 	if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+		echo "deps: $1 is missing, installing $2" >&2
 		apt-get update -qq >&2
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >&2
 	elif command -v apt-get >/dev/null; then
 		fail "$1 is missing: sudo apt-get install -y $2"
 	elif command -v brew >/dev/null; then
+		echo "deps: $1 is missing, installing $3" >&2
 		brew install "$3" >&2
 	else
 		fail "$1 is missing: install it with your system's package manager"
@@ -28,9 +29,9 @@ install() {
 
 # The race detector needs cgo on Linux only.
 if [ "$(go env GOOS)" = linux ]; then
-	[ "$(go env CGO_ENABLED)" = 1 ] || fail "the race detector needs cgo: unset CGO_ENABLED and install a C compiler"
 	compiler=$(go env CC)
 	command -v "${compiler%% *}" >/dev/null || install "${compiler%% *}" build-essential gcc
+	[ "$(go env CGO_ENABLED)" = 1 ] || fail "the race detector needs cgo: unset CGO_ENABLED"
 fi
 
 if [ "${1:-}" = redis ]; then
