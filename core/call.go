@@ -79,6 +79,8 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 	if w.decision.Allowed && w.decision.Delay > 0 {
 		if err := sleep(ctx, w.decision.Delay); err != nil {
 			w.cancel(err)
+		} else {
+			w.decision.elapse(w.decision.Delay)
 		}
 	}
 	l.headers.apply(header, &w.decision)

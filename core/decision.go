@@ -134,3 +134,22 @@ func (d *Decision) add(p PolicyResult) {
 		d.more = append(d.inline[:d.count:d.count], p)
 	}
 }
+
+// elapse lets d pass for the results, so that what a client is told is right
+// when it is told. What others have charged meanwhile is not known: Remaining
+// stays.
+func (d *Decision) elapse(passed time.Duration) {
+	d.Result.elapse(passed)
+	policies := d.Policies()
+	for i := range policies {
+		policies[i].Result.elapse(passed)
+	}
+}
+
+func (r *Result) elapse(passed time.Duration) {
+	if r.At == 0 {
+		return
+	}
+	r.At += passed.Microseconds()
+	r.ResetAfter = max(0, r.ResetAfter-passed)
+}

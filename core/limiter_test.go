@@ -109,6 +109,11 @@ func TestNewNamesWhatIsWrongAndTheMend(t *testing.T) {
 			p.Limit = ratelimit.PerMinute(1)
 			return p
 		}()}, []string{"Policy.Limit and Policy.Tiers"}},
+		{"tiers and key", newModelStore(), []ratelimit.Option{func() ratelimit.Policy {
+			p := tiers(func(*ratelimit.Tiers) {})
+			p.Key = ratelimit.ByUser()
+			return p
+		}()}, []string{"Policy.Key and Policy.Tiers"}},
 		{"tiers without resolver", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.Resolve = nil })}, []string{"Tiers.Resolve"}},
 		{"tiers without limits", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.Limits = nil })}, []string{"Tiers.Limits"}},
 		{"tiers without default", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.Default = "gold" })}, []string{"Tiers.Default", "gold"}},

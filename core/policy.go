@@ -88,6 +88,8 @@ type policy struct {
 	tiers *tierSet
 	// settles is whether a charge may have to be changed afterwards.
 	settles bool
+	// keyed is whether the Policy has a key of its own.
+	keyed bool
 	// keyNeedsRoute is whether the key can't do without the route.
 	keyNeedsRoute bool
 }
@@ -96,7 +98,7 @@ func compilePolicy(p Policy) (*policy, error) {
 	if err := validatePolicyName(p.Name); err != nil {
 		return nil, err
 	}
-	compiled := &policy{Policy: p, settles: !p.Counts.everything()}
+	compiled := &policy{Policy: p, settles: !p.Counts.everything(), keyed: len(p.Key.parts) > 0}
 	compiled.Key = p.Key.orDefault()
 	compiled.keyNeedsRoute, _ = compiled.Key.needs()
 	if err := compiled.compile(); err != nil {
@@ -123,6 +125,9 @@ func (p *policy) compile() (err error) {
 	if p.Tiers != nil {
 		if p.Limit != (Limit{}) {
 			return errors.New("Policy.Limit and Policy.Tiers are both set: leave one out")
+		}
+		if p.keyed {
+			return errors.New("Policy.Key and Policy.Tiers are both set: leave Key out, the resolver's Identity says who")
 		}
 		p.tiers, err = compileTiers(p)
 		return err

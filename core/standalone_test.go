@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,7 +21,7 @@ func TestAllowPeekReset(t *testing.T) {
 			Resolve: func(r *ratelimit.Request) (ratelimit.Identity, error) {
 				return ratelimit.Identity{Key: ratelimit.UserKey(r.User())}, nil
 			},
-			Limits:  map[string]ratelimit.Limit{"x": ratelimit.FixedWindow(100, time.Hour), "y": ratelimit.Unlimited}, Default: "x",
+			Limits: map[string]ratelimit.Limit{"x": ratelimit.FixedWindow(100, time.Hour), "y": ratelimit.Unlimited}, Default: "x",
 		}})
 	key := ratelimit.UserKey("ann")
 	for range 3 {
@@ -140,8 +141,13 @@ func TestLeakyBucketHoldsARequestBack(t *testing.T) {
 		l := mustNew(t, newModelStore(), ratelimit.Policy{Name: "p", Limit: ratelimit.LeakyBucket(1, time.Second, 3)})
 		start := time.Now()
 		for i := range 2 {
-			if call, _ := begin(l, &fakeRequest{}); !call.Proceed() || time.Since(start) != time.Duration(i)*time.Second {
+			call, header := begin(l, &fakeRequest{})
+			if !call.Proceed() || time.Since(start) != time.Duration(i)*time.Second {
 				t.Errorf("request %d: proceeds %v after %v", i, call.Proceed(), time.Since(start))
+			}
+			// Held back or not, it is told the time that is left from now.
+			if got, want := header.Get("X-RateLimit-Reset"), strconv.FormatInt(start.Unix()+int64(i)+1, 10); got != want {
+				t.Errorf("request %d: X-RateLimit-Reset %s, want %s", i, got, want)
 			}
 		}
 		// One that hangs up while it waits is not run, and its slot is gone.
