@@ -43,10 +43,9 @@ require (
 	google.golang.org/protobuf v1.36.10 // indirect
 )
 
-replace github.com/go-floodgate/floodgate/core => ../core
-
-replace github.com/go-floodgate/floodgate/gin => ../gin
-
-replace github.com/go-floodgate/floodgate/memstore => ../memstore
-
-replace github.com/go-floodgate/floodgate/nethttp => ../nethttp
+replace (
+	github.com/go-floodgate/floodgate/core => ../core
+	github.com/go-floodgate/floodgate/gin => ../gin
+	github.com/go-floodgate/floodgate/memstore => ../memstore
+	github.com/go-floodgate/floodgate/nethttp => ../nethttp
+)

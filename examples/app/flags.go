@@ -1,9 +1,10 @@
 package app
 
 import (
+	"errors"
 	"flag"
 	"fmt"
-	"strings"
+	"io"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 )
@@ -12,25 +13,21 @@ import (
 type Flags struct {
 	// Addr is where to listen; port 0 takes a free one.
 	Addr string
-	// TrustedProxies are the networks whose X-Forwarded-For is believed.
-	TrustedProxies []string
+	// TrustedProxies are the networks whose X-Forwarded-For is believed, comma
+	// separated.
+	TrustedProxies string
 	// OnStoreFailure is what a store failure means.
 	OnStoreFailure ratelimit.FailurePolicy
 }
 
-// ParseFlags reads the arguments of a server with this name.
-func ParseFlags(name string, arguments []string) (Flags, error) {
+// ParseFlags reads the arguments of a server with this name. If they ask for
+// help, it is written to help and the error is [flag.ErrHelp].
+func ParseFlags(name string, arguments []string, help io.Writer) (Flags, error) {
 	var f Flags
 	set := flag.NewFlagSet(name, flag.ContinueOnError)
+	set.SetOutput(io.Discard) // errors are for the caller to show
 	set.StringVar(&f.Addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
-	set.Func("trusted-proxies", "`networks` of trusted proxies, comma separated (default none)", func(text string) error {
-		for network := range strings.SplitSeq(text, ",") {
-			if network = strings.TrimSpace(network); network != "" {
-				f.TrustedProxies = append(f.TrustedProxies, network)
-			}
-		}
-		return nil
-	})
+	set.StringVar(&f.TrustedProxies, "trusted-proxies", "", "`networks` of trusted proxies, comma separated (default none)")
 	set.Func("on-store-failure", "what a store failure means: `open, closed or local` (default open)", func(text string) error {
 		for _, policy := range []ratelimit.FailurePolicy{ratelimit.FailOpen, ratelimit.FailClosed, ratelimit.FailLocal} {
 			if text == policy.String() {
@@ -38,13 +35,17 @@ func ParseFlags(name string, arguments []string) (Flags, error) {
 				return nil
 			}
 		}
-		return fmt.Errorf("%q is none of open, closed, local", text)
+		return errors.New("use open, closed or local")
 	})
-	if err := set.Parse(arguments); err != nil {
+	switch err := set.Parse(arguments); {
+	case errors.Is(err, flag.ErrHelp):
+		set.SetOutput(help)
+		set.Usage()
 		return f, err
-	}
-	if set.NArg() > 0 {
-		return f, fmt.Errorf("unexpected argument %q", set.Arg(0))
+	case err != nil:
+		return f, fmt.Errorf("%w (-h lists the flags)", err)
+	case set.NArg() > 0:
+		return f, fmt.Errorf("unexpected argument %q: give flags only (-h lists them)", set.Arg(0))
 	}
 	return f, nil
 }

@@ -107,7 +107,7 @@ func (m *maker) limiter(policies ...ratelimit.Policy) *ratelimit.Limiter {
 		policies[i].OnStoreFailure = m.flags.OnStoreFailure
 	}
 	l, err := ratelimit.New(m.store, ratelimit.Policies(policies),
-		ratelimit.TrustProxies(m.flags.TrustedProxies...), ratelimit.Fallback(m.fallback, 1))
+		ratelimit.TrustProxies(m.flags.TrustedProxies), ratelimit.Fallback(m.fallback, 1))
 	if m.err == nil {
 		m.err = err
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,7 +16,8 @@ import (
 )
 
 // shutdownTime is how long requests under way may take when the server stops.
-const shutdownTime = 5 * time.Second
+// net/http gives up on a connection that never sent a request after 5 seconds.
+const shutdownTime = 10 * time.Second
 
 // Server is a framework's server.
 type Server interface {
@@ -24,7 +26,7 @@ type Server interface {
 }
 
 // Main runs an example server: it reads the flags, makes the limiters, and
-// serves what handler makes of them until SIGTERM or an interrupt. It ends the
+// serves what server makes of them until SIGTERM or an interrupt. It ends the
 // process.
 func Main(name string, server func(*Limiters) Server) {
 	if err := run(name, os.Args[1:], server); err != nil {
@@ -34,7 +36,10 @@ func Main(name string, server func(*Limiters) Server) {
 }
 
 func run(name string, arguments []string, server func(*Limiters) Server) error {
-	flags, err := ParseFlags(name, arguments)
+	flags, err := ParseFlags(name, arguments, os.Stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -46,14 +51,15 @@ func run(name string, arguments []string, server func(*Limiters) Server) error {
 	defer stop()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", flags.Addr)
 	if err != nil {
-		return err
+		return fmt.Errorf("-addr: %w", err)
 	}
 	fmt.Printf("listening on http://%s\n", listener.Addr())
-	return serve(ctx, listener, server(limiters))
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	return Serve(ctx, listener, server(limiters))
 }
 
-// serve serves until ctx ends, and then lets requests under way finish.
-func serve(ctx context.Context, listener net.Listener, server Server) error {
+// Serve serves until ctx ends, and then lets requests under way finish.
+func Serve(ctx context.Context, listener net.Listener, server Server) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {

@@ -13,10 +13,12 @@ import (
 )
 
 func main() {
+	app.Main("gin", server)
+}
+
+func server(l *app.Limiters) app.Server {
 	gin.SetMode(gin.ReleaseMode)
-	app.Main("gin", func(l *app.Limiters) app.Server {
-		return &http.Server{Handler: handler(l), ReadHeaderTimeout: 5 * time.Second}
-	})
+	return &http.Server{Handler: handler(l), ReadHeaderTimeout: 5 * time.Second}
 }
 
 func handler(l *app.Limiters) http.Handler {

@@ -12,9 +12,11 @@ import (
 )
 
 func main() {
-	app.Main("nethttp", func(l *app.Limiters) app.Server {
-		return &http.Server{Handler: handler(l), ReadHeaderTimeout: 5 * time.Second}
-	})
+	app.Main("nethttp", server)
+}
+
+func server(l *app.Limiters) app.Server {
+	return &http.Server{Handler: handler(l), ReadHeaderTimeout: 5 * time.Second}
 }
 
 func handler(l *app.Limiters) http.Handler {
