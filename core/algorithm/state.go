@@ -80,9 +80,7 @@ func Look(s State, now int64, l ratelimit.Limit, cost int64) ratelimit.Result {
 // taken), *r the answer. It reports whether the cost was taken. A cost below 0
 // is read as 0.
 func Apply(do Action, s *State, now int64, l *ratelimit.Limit, cost int64, r *ratelimit.Result) (taken bool) {
-	if cost <= 0 {
-		cost, do = 0, min(do, ActionStep)
-	}
+	cost = max(cost, 0)
 	switch l.Algorithm {
 	case ratelimit.AlgorithmFixedWindow:
 		decideFixed(s, now, l, cost, do, r)

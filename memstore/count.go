@@ -1,0 +1,125 @@
+package memstore
+
+import (
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/core/algorithm"
+)
+
+// key is where a charge is counted: in its own entry, or together with other
+// newcomers (see spill.go).
+type key struct {
+	tag      uint64
+	fraction uint32
+	where    where
+}
+
+type where uint8
+
+const (
+	alone    where = iota
+	together       // tag is the one of the shared count
+	nowhere        // not even there: denied
+)
+
+// newcomer decides where a charge is counted whose key has no entry, and
+// returns the entry if there is one after all, the shared one.
+func (sh *shard) newcomer(t *table, k *key, c *ratelimit.Charge, now int64) *entry {
+	if sh.room(t, k.tag, k.fraction, now) {
+		return nil
+	}
+	k.tag, k.where = t.spillTag(c), together
+	if c.Cost > 0 {
+		sh.counts.spilled++
+	}
+	e := sh.spilled(k.tag)
+	if e == nil && !sh.roomTogether(now) {
+		k.where = nowhere
+	}
+	return e
+}
+
+// entry finds the key's entry, if it has one.
+func (sh *shard) entry(k *key) *entry {
+	if k.where == alone {
+		return sh.find(k.tag, k.fraction)
+	}
+	return sh.spilled(k.tag)
+}
+
+// take applies an action to a key, whose entry is e or nil, and writes what
+// becomes of it.
+func (sh *shard) take(t *table, e *entry, k *key, do algorithm.Action, now int64, c *ratelimit.Charge, r *ratelimit.Result) {
+	if k.where == nowhere {
+		crowded(do, now, &c.Limit, r)
+		return
+	}
+	var s algorithm.State
+	if e != nil {
+		s = e.state()
+	}
+	if !sh.apply(do, &s, now, &c.Limit, c.Cost, r) {
+		return
+	}
+	if e != nil {
+		sh.write(e, &s, &c.Limit)
+		return
+	}
+	if e = sh.create(t, k, now); e != nil {
+		sh.writeNew(e, &s, &c.Limit)
+		return
+	}
+	// The room that was there a moment ago was taken, by another shard or by
+	// another charge of this Take. Not to count it would be to let it through
+	// for free.
+	if k.where == alone {
+		k.tag, k.where = t.spillTag(c), together
+		var ignored ratelimit.Result
+		sh.take(t, sh.spilled(k.tag), k, algorithm.ActionForce, now, c, &ignored)
+	}
+}
+
+// look answers as for a cost of 0, and allowed in any case.
+func (sh *shard) look(e *entry, k *key, now int64, l *ratelimit.Limit, r *ratelimit.Result) {
+	if k.where == nowhere {
+		crowded(algorithm.ActionForce, now, l, r)
+		return
+	}
+	var s algorithm.State
+	if e != nil {
+		s = e.state()
+	}
+	sh.apply(algorithm.ActionLook, &s, now, l, 0, r)
+	r.Allowed, r.RetryAfter = true, 0
+}
+
+// apply is [algorithm.Apply] for all algorithms.
+func (sh *shard) apply(do algorithm.Action, s *algorithm.State, now int64, l *ratelimit.Limit, cost int64, r *ratelimit.Result) (taken bool) {
+	if l.Algorithm == ratelimit.AlgorithmSlidingLog {
+		return sh.logs.apply(do, s, now, l, cost, r)
+	}
+	return algorithm.Apply(do, s, now, l, cost, r)
+}
+
+// create makes the entry of a key that has none.
+func (sh *shard) create(t *table, k *key, now int64) *entry {
+	if k.where == alone {
+		return sh.admit(t, k.tag, k.fraction, now)
+	}
+	return sh.admitTogether(k.tag, now)
+}
+
+// write changes an entry.
+func (sh *shard) write(e *entry, s *algorithm.State, l *ratelimit.Limit) {
+	sh.denials.withdraw(e)
+	number := e.limit()
+	if *sh.limits.of(number) != *l {
+		sh.limits.release(number)
+		number = sh.limits.hold(l)
+	}
+	e.set(s, number)
+}
+
+// writeNew writes a new entry.
+func (sh *shard) writeNew(e *entry, s *algorithm.State, l *ratelimit.Limit) {
+	e.set(s, sh.limits.hold(l))
+}

@@ -1,0 +1,68 @@
+package memstore
+
+import (
+	"crypto/rand"
+	"sync/atomic"
+	"time"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+)
+
+// DefaultMaxKeys is the cap on keys without [WithMaxKeys]: at 48 bytes a key
+// and the log entries beside, some 50 MB when it is reached.
+const DefaultMaxKeys = 1 << 20
+
+// maxMaxKeys is what [WithMaxKeys] is cut down to.
+const maxMaxKeys = 1 << 31
+
+// Store counts in the memory of one process. It implements [ratelimit.Store];
+// make one with [New]. It is safe for concurrent use and needs no closing: it
+// has no goroutine.
+type Store struct {
+	ratelimit.Registry
+
+	clock clock
+	table atomic.Pointer[table] // replaced by Restore only
+}
+
+var _ ratelimit.Store = (*Store)(nil)
+
+// Option is a setting of [New].
+type Option func(*options)
+
+type options struct {
+	maxKeys int64
+	now     func() time.Time
+}
+
+// WithMaxKeys sets the cap on the number of keys, [DefaultMaxKeys] without it.
+// It is hard: however many keys there are, the store never holds more. What
+// happens at the cap is said in the package documentation. Values below 1 are
+// read as 1, those above 2^31 as 2^31. Memory grows with the keys, not with the
+// cap.
+func WithMaxKeys(n int) Option {
+	return func(o *options) { o.maxKeys = min(max(int64(n), 1), maxMaxKeys) }
+}
+
+// WithClock replaces the clock, for tests and simulations. It may go back: a
+// key then stands still until the clock has caught up. now is called without
+// a lock, once for each call, and must be safe for concurrent use. With a nil
+// now the store has its own clock. A store with a clock from outside removes
+// expired entries only when it needs their room.
+func WithClock(now func() time.Time) Option {
+	return func(o *options) { o.now = now }
+}
+
+// New returns an empty store. Its clock is the wall time at the call and goes
+// on monotonically: changing the system's time does not reach it.
+func New(opts ...Option) *Store {
+	o := options{maxKeys: DefaultMaxKeys}
+	for _, option := range opts {
+		option(&o)
+	}
+	s := &Store{clock: newClock(o.now)}
+	var secret seed
+	_, _ = rand.Read(secret[:]) // never fails, says its documentation
+	s.table.Store(newTable(secret, o.maxKeys, s.clock.steady()))
+	return s
+}

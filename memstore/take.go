@@ -1,0 +1,111 @@
+package memstore
+
+import (
+	"context"
+	"fmt"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/core/algorithm"
+)
+
+// Take decides all charges of one request as one; see [ratelimit.Store]. It
+// allocates nothing for up to 8 charges of keys that are known, locks nothing
+// to deny a single charge again that was denied before, and does a bounded
+// amount of work: at most one segment of the table is searched, split or swept
+// for each charge.
+func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(charges) != len(results) {
+		return fmt.Errorf("memstore: Take of %d charges with %d results: give one result for each charge", len(charges), len(results))
+	}
+	for i := range charges {
+		if err := checkCharge(&charges[i]); err != nil {
+			return err
+		}
+	}
+	switch t, now := s.table.Load(), s.clock.now(); len(charges) {
+	case 0:
+		return nil
+	case 1:
+		return t.takeOne(&charges[0], now, &results[0])
+	default:
+		return t.takeAll(charges, now, results)
+	}
+}
+
+// checkCharge is what can be said of a charge without its limit, which is
+// checked where it is not the same as the last time.
+func checkCharge(c *ratelimit.Charge) error {
+	if c.Cost < 0 {
+		return fmt.Errorf("memstore: Charge.Cost %d is negative: use 0 to look, Adjust to give back", c.Cost)
+	}
+	if c.Mode > ratelimit.ModeOnDenial {
+		return fmt.Errorf("memstore: Charge.Mode %d is unknown: use one of the constants", c.Mode)
+	}
+	return nil
+}
+
+func checkLimit(l *ratelimit.Limit) error {
+	if l.IsUnlimited() {
+		return fmt.Errorf("memstore: Charge.Limit is Unlimited, which counts nothing: leave the charge out")
+	}
+	if err := l.Validate(); err != nil {
+		return fmt.Errorf("memstore: %w", err)
+	}
+	return nil
+}
+
+func (t *table) tag(c *ratelimit.Charge) uint64 {
+	return t.hasher.tag(c.Policy, c.Partition, c.Limit.Algorithm, int64(c.Limit.Window))
+}
+
+func (t *table) spillTag(c *ratelimit.Charge) uint64 {
+	return t.hasher.spillTag(c.Policy, c.Limit.Algorithm, int64(c.Limit.Window))
+}
+
+// takeOne decides a single charge.
+func (t *table) takeOne(c *ratelimit.Charge, now int64, r *ratelimit.Result) error {
+	tag := t.tag(c)
+	sh, fraction := t.place(tag)
+	if c.Mode == ratelimit.ModeEnforce && sh.denials.answer(tag, c, now, r) {
+		return nil
+	}
+	sh.mu.Lock()
+	err := sh.takeOne(t, c, tag, fraction, now, r)
+	sh.mu.Unlock()
+	return err
+}
+
+func (sh *shard) takeOne(t *table, c *ratelimit.Charge, tag uint64, fraction uint32, now int64, r *ratelimit.Result) error {
+	e := sh.find(tag, fraction)
+	if e == nil || *sh.limits.of(e.limit()) != c.Limit {
+		if err := checkLimit(&c.Limit); err != nil {
+			return err
+		}
+	}
+	k := key{tag: tag, fraction: fraction}
+	if e == nil {
+		e = sh.newcomer(t, &k, c, now)
+	}
+	if c.Mode == ratelimit.ModeOnDenial { // nothing denies
+		sh.look(e, &k, now, &c.Limit, r)
+		return nil
+	}
+	sh.take(t, e, &k, actions[c.Mode], now, c, r)
+	if e != nil && !r.Allowed && c.Mode == ratelimit.ModeEnforce && k.where == alone {
+		sh.publish(e, &c.Limit)
+	}
+	sh.sweep(t, now, e == nil)
+	return nil
+}
+
+// actions is what a mode does when it is taken on its own.
+var actions = [...]algorithm.Action{
+	ratelimit.ModeEnforce:  algorithm.ActionStep,
+	ratelimit.ModeShadow:   algorithm.ActionStep,
+	ratelimit.ModePeek:     algorithm.ActionLook,
+	ratelimit.ModeForce:    algorithm.ActionForce,
+	ratelimit.ModeOnDenial: algorithm.ActionForce,
+}

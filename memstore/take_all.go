@@ -1,0 +1,142 @@
+package memstore
+
+import (
+	"math"
+	"slices"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/core/algorithm"
+)
+
+// part is one charge of several on its way.
+type part struct {
+	key
+	shard *shard
+	// taken says that the charge is taken if the request is admitted, fresh
+	// that its key had no entry.
+	taken, fresh bool
+}
+
+// inlineParts is how many charges need no allocation.
+const inlineParts = 8
+
+// takeAll decides several charges as one: with all their shards locked,
+// everything is decided before anything is written.
+func (t *table) takeAll(charges []ratelimit.Charge, now int64, results []ratelimit.Result) error {
+	var (
+		partRoom  [inlineParts]part
+		orderRoom [inlineParts]uint32
+	)
+	parts, order := partRoom[:0], orderRoom[:0]
+	for i := range charges {
+		tag := t.tag(&charges[i])
+		sh, fraction := t.place(tag)
+		parts = append(parts, part{key: key{tag: tag, fraction: fraction}, shard: sh})
+		order = append(order, t.shardNumber(tag))
+	}
+	// Always in ascending order, so that no two calls wait for each other.
+	slices.Sort(order)
+	order = slices.Compact(order)
+	for _, n := range order {
+		t.shards[n].mu.Lock()
+	}
+	denied, err := t.decide(charges, parts, now, results)
+	switch {
+	case err != nil:
+	case denied:
+		t.refuse(charges, parts, now, results)
+	default:
+		t.commit(charges, parts, now, results)
+	}
+	for _, n := range order {
+		t.shards[n].mu.Unlock()
+	}
+	return err
+}
+
+// decide fills in what each charge would be answered, one after the other, and
+// reports whether an enforcing one denies. It writes nothing.
+func (t *table) decide(charges []ratelimit.Charge, parts []part, now int64, results []ratelimit.Result) (denied bool, err error) {
+	for i := range charges {
+		c, p, r := &charges[i], &parts[i], &results[i]
+		e := p.shard.find(p.tag, p.fraction)
+		if e == nil || *p.shard.limits.of(e.limit()) != c.Limit {
+			if err := checkLimit(&c.Limit); err != nil {
+				return false, err
+			}
+		}
+		if p.fresh = e == nil; p.fresh {
+			e = p.shard.newcomer(t, &p.key, c, now)
+		}
+		if c.Mode == ratelimit.ModeOnDenial {
+			continue
+		}
+		if p.where == nowhere {
+			crowded(actions[c.Mode], now, &c.Limit, r)
+		} else {
+			var s algorithm.State
+			if e != nil {
+				s = e.state()
+			}
+			// Together with what earlier charges will have taken of the key,
+			// so that the wait is that of the whole request.
+			p.shard.apply(algorithm.ActionLook, &s, now, &c.Limit, costBefore(charges, parts, i)+c.Cost, r)
+		}
+		switch c.Mode {
+		case ratelimit.ModeEnforce:
+			p.taken = r.Allowed
+			denied = denied || !r.Allowed
+		case ratelimit.ModeShadow:
+			p.taken = r.Allowed
+		case ratelimit.ModeForce:
+			p.taken = true
+		}
+	}
+	return denied, nil
+}
+
+// costBefore is what the charges before i will have taken of i's key, at most
+// so much that i's cost can be added.
+func costBefore(charges []ratelimit.Charge, parts []part, i int) int64 {
+	most, sum := math.MaxInt64-charges[i].Cost, int64(0)
+	for j := range parts[:i] {
+		if parts[j].taken && parts[j].tag == parts[i].tag {
+			sum += min(charges[j].Cost, most-sum)
+		}
+	}
+	return sum
+}
+
+// refuse answers a denied request. What would have been taken answers as a
+// look; then the penalties are taken.
+func (t *table) refuse(charges []ratelimit.Charge, parts []part, now int64, results []ratelimit.Result) {
+	for i := range charges {
+		if p := &parts[i]; p.taken {
+			p.shard.look(p.shard.entry(&p.key), &p.key, now, &charges[i].Limit, &results[i])
+		}
+	}
+	for i := range charges {
+		if c, p := &charges[i], &parts[i]; c.Mode == ratelimit.ModeOnDenial {
+			p.shard.take(t, p.shard.entry(&p.key), &p.key, algorithm.ActionForce, now, c, &results[i])
+		}
+	}
+}
+
+// commit takes what is to be taken of an admitted request, in order. Whatever
+// was decided to fit is taken: that charges of one key have different quotas
+// can't make a difference any more. What is not taken has its answer already.
+func (t *table) commit(charges []ratelimit.Charge, parts []part, now int64, results []ratelimit.Result) {
+	for i := range charges {
+		c, p, r := &charges[i], &parts[i], &results[i]
+		e := p.shard.entry(&p.key)
+		switch {
+		case p.taken:
+			p.shard.take(t, e, &p.key, algorithm.ActionForce, now, c, r)
+		case c.Mode == ratelimit.ModeOnDenial:
+			p.shard.look(e, &p.key, now, &c.Limit, r)
+		}
+	}
+	for i := range parts {
+		parts[i].shard.sweep(t, now, parts[i].fresh)
+	}
+}
