@@ -11,7 +11,8 @@ import (
 //
 //	l.Begin(&call, source, header)
 //	if !call.Proceed() {
-//		// answer with call.Answer()
+//		// answer with call.Answer(), then
+//		call.Finish(0, false)
 //		return
 //	}
 //	// run the handler with call.Context()
@@ -24,11 +25,18 @@ type Call struct {
 	limiter *Limiter
 	outer   *Call
 	answer  Answer
-	// decision is kept for a refused request only.
-	decision *Decision
-	proceed  bool
+	proceed bool
+	// refused holds the decision until Finish, for a refused request only.
+	refused  *work
 	settling *settling
+	// partitions is where the request's partitions lie, if they are short
+	// enough: they live as long as the Call and cost no allocation of their
+	// own.
+	partitions [partitionRoom]byte
 }
+
+// partitionRoom is enough for the usual two or three partitions.
+const partitionRoom = 96
 
 // Answer is what a refused request is answered with, beside the header fields
 // that [Limiter.Begin] has set.
@@ -75,6 +83,7 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 		}
 	}
 	w := l.newWork()
+	w.keys = call.partitions[:0]
 	l.consider(ctx, source, w)
 	if w.decision.Allowed && w.decision.Delay > 0 {
 		if err := sleep(ctx, w.decision.Delay); err != nil {
@@ -84,20 +93,14 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 		}
 	}
 	l.headers.apply(header, &w.decision)
+	l.observe(ctx, w)
 	if w.decision.Allowed {
 		call.settling = w.settling(l)
-	} else {
-		call.refuse(w, source)
+		l.release(w)
+		return
 	}
-	l.observe(ctx, w)
-	l.release(w)
-}
-
-func (c *Call) refuse(w *work, source Source) {
-	c.proceed = false
-	decision := w.decision
-	c.decision = &decision
-	c.answer.ContentType, c.answer.Body, c.answer.Status = denialBody(c.decision, source.Header("Accept"), &c.limiter.headers)
+	call.proceed, call.refused = false, w
+	call.answer.ContentType, call.answer.Body, call.answer.Status = denialBody(&w.decision, source.Header("Accept"), &l.headers)
 }
 
 // Proceed reports whether the handler is to run.
@@ -106,12 +109,13 @@ func (c *Call) Proceed() bool { return c.proceed }
 // Answer returns what to answer a request that is not to proceed.
 func (c *Call) Answer() Answer { return c.answer }
 
-// Decision returns the decision on a request that is not to proceed.
+// Decision returns the decision on a request that is not to proceed, until
+// [Call.Finish].
 func (c *Call) Decision() Decision {
-	if c.decision == nil {
+	if c.refused == nil {
 		return Decision{Allowed: c.proceed}
 	}
-	return *c.decision
+	return c.refused.decision
 }
 
 // Settles reports whether [Call.Finish] needs the handler's status, so that an
@@ -120,8 +124,13 @@ func (c *Call) Settles() bool { return c.settling != nil }
 
 // Finish says how the handler ended: with this status, or in a panic. It gives
 // back what does not count. It is called once, before the request's context
-// ends by itself, and does nothing unless [Call.Settles].
+// ends by itself; after a handler that ran it does nothing unless
+// [Call.Settles].
 func (c *Call) Finish(status int, panicked bool) {
+	if c.refused != nil {
+		c.limiter.release(c.refused)
+		c.refused = nil
+	}
 	s := c.settling
 	if s == nil {
 		return

@@ -3,13 +3,14 @@ package ratelimit
 import (
 	"math/bits"
 	"time"
+	"unsafe"
 )
 
 // work is what one decision needs beside its answer. It is pooled.
 type work struct {
 	request  Request
-	keys     []byte
-	ends     []int // where each charge's partition ends in keys
+	keys     []byte // the partitions, one after the other
+	ends     []int  // where each charge's partition ends in keys
 	asked    []asked
 	charges  []Charge
 	results  []Result
@@ -38,7 +39,7 @@ func (l *Limiter) release(w *work) {
 	w.request = Request{}
 	w.decision = Decision{}
 	w.observed = Observation{}
-	w.keys, w.ends, w.asked = w.keys[:0], w.ends[:0], w.asked[:0]
+	w.keys, w.ends, w.asked = nil, w.ends[:0], w.asked[:0]
 	w.charges, w.results = w.charges[:0], w.results[:0]
 	w.took, w.storeTime, w.localErr = nil, 0, nil
 	l.works.Put(w)
@@ -51,9 +52,11 @@ func (w *work) ask(p *policy, limit *PolicyLimit, cost int64, mode Mode) {
 	w.charges = append(w.charges, Charge{Policy: p.Name, Limit: limit.Limit, Cost: cost, Mode: mode})
 }
 
-// seal makes the partitions out of w.keys: one string for all of them.
+// seal makes the partitions out of w.keys, which nobody writes to any more:
+// they lie in the request's own Call or, grown out of it, in memory of their
+// own.
 func (w *work) seal() {
-	all, start := string(w.keys), 0
+	all, start := unsafe.String(unsafe.SliceData(w.keys), len(w.keys)), 0
 	for i, end := range w.ends {
 		w.charges[i].Partition = Partition(all[start:end])
 		start = end

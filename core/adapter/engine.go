@@ -85,6 +85,7 @@ func (p *Passage[C]) Finish(status int, panicked bool) { p.Call.Finish(status, p
 // Refuse answers a request that is not to proceed: by the Config's OnDeny, or
 // by write with the standard answer. It returns what either returned.
 func (p *Passage[C]) Refuse(write func(ratelimit.Answer) error) error {
+	defer p.Call.Finish(0, false)
 	if onDeny := p.engine.config.OnDeny; onDeny != nil {
 		return onDeny(p.c, p.Call.Decision())
 	}
