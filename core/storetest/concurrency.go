@@ -199,7 +199,7 @@ func caseGoroutines(s *suite) {
 	})
 	// One that has been told to end may need a moment.
 	var left []string
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(time.Millisecond) {
 		left = left[:0]
 		for id, stack := range goroutines() {
 			if _, old := before[id]; !old {

@@ -161,8 +161,7 @@ func caseHighRates(s *suite) {
 	}
 }
 
-// caseNoRounding asks ten times per window, and once more when the window is
-// over.
+// caseNoRounding takes one ten times per window, and a bucket's all at once.
 func caseNoRounding(s *suite) {
 	s.each(func(s *suite, limit func(int64) ratelimit.Limit) {
 		a := limit(1).Algorithm
@@ -182,11 +181,21 @@ func caseNoRounding(s *suite) {
 				if r.Remaining < before-1-slack || r.Remaining > quota-1 {
 					s.Fatalf("%s, request %d, 100ms apart: %d remaining after %d, want it to fall by 1 at most", showLimit(l), i, r.Remaining, before)
 				}
-				if a == ratelimit.AlgorithmTokenBucket && r.Remaining < quota-1-slack {
-					s.Fatalf("%s, request %d, 100ms apart: %d remaining, want %d", showLimit(l), i, r.Remaining, quota-1)
-				}
 				before = r.Remaining
 				s.clock.advance(100 * time.Millisecond)
+			}
+			if !a.Bucket() {
+				continue
+			}
+			s.left(quota, c, "100ms after the last of one request per 100ms")
+			all := on(fmt.Sprint("all of ", quota), l, quota)
+			s.admit(all)
+			for i := range int64(10) {
+				s.clock.advance(100 * time.Millisecond)
+				want := quota/10*(i+1) + quota%10*(i+1)/10
+				if got := s.look(all).Remaining; got > want || got < want-slack {
+					s.Fatalf("%s, all of it spent %dms ago: %d remaining, want %d", showLimit(l), 100*(i+1), got, want)
+				}
 			}
 		}
 	})

@@ -100,3 +100,7 @@ func TestCaseNames(t *testing.T) {
 		seen[c.name] = true
 	}
 }
+
+func BenchmarkBook(b *testing.B) {
+	Bench(b, func(testing.TB) ratelimit.Store { return newBook(nil) })
+}
