@@ -1,0 +1,61 @@
+package apptest
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/examples/app"
+)
+
+// loginsUnderWay holds five right log-ins back before they have ended: until
+// they have, they count as if they were wrong, and then not at all.
+func loginsUnderWay(t *testing.T, b *bench) {
+	g := &gate{arrived: make(chan struct{}), opened: make(chan struct{})}
+	s := b.open(t, app.Flags{}, func(store ratelimit.Store) ratelimit.Store {
+		g.Store = store
+		return g
+	})
+	var underWay sync.WaitGroup
+	for range 5 {
+		underWay.Go(func() {
+			if got, err := s.send(login("demo", "demo")); err != nil || got.status != http.StatusOK {
+				t.Errorf("a right log-in was answered %d, %v", got.status, err)
+			}
+		})
+		<-g.arrived
+	}
+	if got := s.must(t, login("demo", "demo")); got.status != http.StatusTooManyRequests {
+		t.Errorf("with 5 log-ins under way another is answered %d, want 429", got.status)
+	}
+	if got := s.must(t, login("demo", "guess")); got.status != http.StatusTooManyRequests {
+		t.Errorf("with 5 log-ins under way a wrong one is answered %d, want 429", got.status)
+	}
+	close(g.opened)
+	underWay.Wait()
+	for range 5 {
+		if got := s.must(t, login("demo", "guess")); got.status != http.StatusUnauthorized {
+			t.Errorf("after 5 right log-ins a wrong one is answered %d, want 401", got.status)
+		}
+	}
+	if got := s.must(t, login("demo", "demo")); got.status != http.StatusTooManyRequests {
+		t.Errorf("after 5 wrong log-ins another is answered %d, want 429", got.status)
+	}
+}
+
+// gate is a store at which what is given back waits until the gate is opened.
+type gate struct {
+	ratelimit.Store
+	arrived, opened chan struct{}
+}
+
+func (g *gate) Adjust(ctx context.Context, adjustments []ratelimit.Adjustment) error {
+	select {
+	case g.arrived <- struct{}{}:
+		<-g.opened
+	case <-g.opened:
+	}
+	return g.Store.Adjust(ctx, adjustments)
+}
