@@ -42,8 +42,9 @@ func (b *book) take(charges []ratelimit.Charge, results []ratelimit.Result) {
 	for i, at := 0, b.now(); i < len(now); i++ {
 		now[i] = at
 	}
-	for i, a := range b.model.take(now, charges) {
-		results[i] = a.Result
+	answers := b.model.take(now, charges)
+	for i := range results {
+		results[i] = answers[i].Result
 	}
 }
 

@@ -70,7 +70,7 @@ var brokenTakes = []brokenStore{
 			}
 		}
 	})},
-	{"the longest wait is everybody's", "several_denials", onResults(func(_ *book, charges []ratelimit.Charge, results []ratelimit.Result) {
+	{"the longest wait is everybody's", "several_denials", onResults(func(_ *book, _ []ratelimit.Charge, results []ratelimit.Result) {
 		longest := slices.MaxFunc(results, func(a, b ratelimit.Result) int { return cmp.Compare(a.RetryAfter, b.RetryAfter) }).RetryAfter
 		for i := range results {
 			if !results[i].Allowed {

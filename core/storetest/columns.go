@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,6 +57,6 @@ func inMicros(d time.Duration) string {
 	case d%time.Microsecond != 0:
 		return fmt.Sprintf("%d.%03d", d/time.Microsecond, d%time.Microsecond)
 	default:
-		return fmt.Sprint(d.Microseconds())
+		return strconv.FormatInt(d.Microseconds(), 10)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 func concurrencyCases() []testCase {
 	return []testCase{
+		{"instances_agree", anyClock, "what one instance charged, adjusted or reset is so for all others at once", caseInstances},
 		{"concurrent_one_key", anyClock, "concurrent callers, on any number of instances, never get more than the limit, nor less", caseConcurrentOneKey},
 		{"concurrent_policies", anyClock, "concurrent requests with several policies are each taken as one: no policy is charged for what another denied", caseConcurrentPolicies},
 		{"concurrent_keys", anyClock, "concurrent callers with keys of their own don't get in each other's way", caseConcurrentKeys},
@@ -70,6 +71,32 @@ func (s *suite) atOnce(n int, f func(ctx context.Context, store ratelimit.Store,
 	if err := first.Load(); err != nil {
 		s.Fatalf("of %d concurrent calls at least one failed: %v", n, *err)
 	}
+}
+
+// caseInstances goes from one instance to the next with every call.
+func caseInstances(s *suite) {
+	s.each(func(s *suite, limit func(int64) ratelimit.Limit) {
+		stores, call := s.instances(), 0
+		next := func() {
+			s.store = stores[call%len(stores)]
+			call++
+		}
+		c := on("client", limit(10), 4)
+		next()
+		r := s.admit(c)
+		next()
+		s.admit(c)
+		next()
+		s.deny(c)
+		next()
+		s.adjust(changed(c, r, 1))
+		next()
+		s.left(5, c, "4 and 4 charged, the first adjusted to 1")
+		next()
+		s.reset(c.Key())
+		next()
+		s.left(10, c, "after Reset")
+	})
 }
 
 func caseConcurrentOneKey(s *suite) {

@@ -9,44 +9,44 @@ import (
 	"github.com/go-floodgate/floodgate/core/storetest"
 )
 
-// store stands for the store under test.
-type store struct {
-	ratelimit.Store
-	now func() time.Time
-}
+// backend and store stand for the store under test.
+type (
+	backend struct{ now func() time.Time }
+	store   struct {
+		ratelimit.Store
+		backend *backend
+	}
+)
 
-func open(now func() time.Time) *store { return &store{now: now} }
+func open(_ context.Context, b *backend) *store { return &store{backend: b} }
 
-func (s *store) Close() error { return nil }
+func (s *store) Close() { s.backend = nil }
 
-func (s *store) connect(context.Context) *store { return &store{now: s.now} }
-
-// The one test that a store needs.
+// The one test that a store needs; its place is func TestConformance.
 func ExampleRun() {
-	TestConformance := func(t *testing.T) {
+	_ = func(t *testing.T) {
 		storetest.Run(t, storetest.Harness{
 			New: func(t testing.TB, clock *storetest.Clock) ratelimit.Store {
-				s := open(clock.Now)
-				t.Cleanup(func() {
-					if err := s.Close(); err != nil {
-						t.Error(err)
-					}
-				})
+				s := open(t.Context(), &backend{now: clock.Now})
+				t.Cleanup(s.Close)
 				return s
 			},
 			// Only for a store that many processes share.
 			Share: func(t testing.TB, first ratelimit.Store, _ *storetest.Clock) ratelimit.Store {
-				return first.(*store).connect(t.Context())
+				s := open(t.Context(), first.(*store).backend)
+				t.Cleanup(s.Close)
+				return s
 			},
 		})
 	}
-	_ = TestConformance // in a file that ends in _test.go
 }
 
-// The benchmarks of a store, on its real clock.
+// The benchmarks of a store, on its real clock; their place is a function such
+// as BenchmarkStore.
 func ExampleBench() {
-	BenchmarkStore := func(b *testing.B) {
-		storetest.Bench(b, func(testing.TB) ratelimit.Store { return open(time.Now) })
+	_ = func(b *testing.B) {
+		storetest.Bench(b, func(t testing.TB) ratelimit.Store {
+			return open(t.Context(), &backend{now: time.Now})
+		})
 	}
-	_ = BenchmarkStore
 }

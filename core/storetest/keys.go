@@ -29,16 +29,16 @@ func caseKeysApart(s *suite) {
 		other.Limit.Window -= time.Millisecond
 		others["another window"] = other
 		for _, a := range algorithms {
-			if a != used.Limit.Algorithm {
-				// In this subtest under names of its own, since the other
-				// algorithms' subtests use these.
-				spent, fresh := used, used
-				spent.Partition, fresh.Partition = "apart", "apart"
-				spent.Policy, fresh.Policy = used.Limit.Algorithm.String(), used.Limit.Algorithm.String()
-				fresh.Limit = limitOf(a, 3, s.window)
-				s.take(spent)
-				others["algorithm "+a.String()] = fresh
+			if a == used.Limit.Algorithm {
+				continue
 			}
+			// Under a policy of this subtest, since the other algorithms'
+			// subtests use the same store.
+			spent := under(used.Limit.Algorithm.String(), used)
+			s.take(spent)
+			fresh := spent
+			fresh.Limit = limitOf(a, 3, s.window)
+			others["algorithm "+a.String()] = fresh
 		}
 		for what, c := range others {
 			if r := s.take(c)[0]; !r.Allowed || r.Remaining != 0 {
@@ -98,8 +98,22 @@ func caseHostileKeys(s *suite) {
 	s.sub("policy_and_partition", func(s *suite) {
 		l := limitOf(ratelimit.AlgorithmFixedWindow, 1, s.window)
 		for _, parts := range [][2]string{
-			{"p", "q:r"}, {"p:q", "r"}, {"p:q:r", ""}, {"", "p:q:r"}, {"pq", "r"}, {"p", "qr"}, {"p}", "{q"}, {"p", "}{q"},
-			{"p\x00", "q"}, {"p", "\x00q"}, {"p|q", "r"}, {"p", "q|r"}, {"p ", "q"}, {"p", " q"}, {"p", "q"}, {"q", "p"},
+			{"p", "q:r"},
+			{"p:q", "r"},
+			{"p:q:r", ""},
+			{"", "p:q:r"},
+			{"pq", "r"},
+			{"p", "qr"},
+			{"p}", "{q"},
+			{"p", "}{q"},
+			{"p\x00", "q"},
+			{"p", "\x00q"},
+			{"p|q", "r"},
+			{"p", "q|r"},
+			{"p ", "q"},
+			{"p", " q"},
+			{"p", "q"},
+			{"q", "p"},
 		} {
 			if r := s.take(under(parts[0], on(parts[1], l, 1)))[0]; !r.Allowed {
 				s.Errorf("policy %q, partition %q, never used before: %s, want it admitted", parts[0], parts[1], showResult(r))

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"maps"
 	"math"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -59,9 +60,7 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 	if denied {
 		after = m.deny(now, charges, answers)
 	}
-	for key, state := range after {
-		m[key] = state
-	}
+	maps.Copy(m, after)
 	settle(charges, answers, denied)
 	return answers
 }

@@ -167,9 +167,9 @@ func caseMixed(s *suite) {
 	for n, order := range permutations(len(modes)) {
 		for _, admitted := range []bool{true, false} {
 			who := fmt.Sprintf("order %d, admitted %t", n, admitted)
-			charges := make([]ratelimit.Charge, len(order))
-			for i, m := range order {
-				charges[i] = as(modes[m], under(fmt.Sprint("mode", m), on(who, l, 1)))
+			var charges []ratelimit.Charge
+			for _, m := range order {
+				charges = append(charges, as(modes[m], under(fmt.Sprint("mode", m), on(who, l, 1))))
 			}
 			if !admitted {
 				charges = append(charges, under("full", on(who, l, 6)))

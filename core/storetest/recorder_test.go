@@ -54,13 +54,14 @@ func (r *recorder) run(name string, f func(tester)) bool {
 }
 
 func (r *recorder) Name() string             { return r.name }
-func (r *recorder) Helper()                  {}
+func (*recorder) Helper()                    {}
 func (r *recorder) Context() context.Context { return r.ctx }
 func (r *recorder) Cleanup(f func())         { r.cleanups = append(r.cleanups, f) }
 func (r *recorder) Failed() bool             { return r.failed }
 func (r *recorder) Fail()                    { r.failed = true }
 func (r *recorder) FailNow()                 { r.failed = true; runtime.Goexit() }
 func (r *recorder) Log(args ...any)          { r.text = append(r.text, r.name+": "+fmt.Sprint(args...)) }
+
 func (r *recorder) Logf(format string, args ...any) {
 	r.Log(fmt.Sprintf(format, args...))
 }

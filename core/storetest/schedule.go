@@ -181,11 +181,14 @@ func (d *schedule) ask(charges []ratelimit.Charge) {
 		}
 	}
 	denied := false
-	for i, want := range d.model.take(now, charges) {
+	answers := d.model.take(now, charges)
+	for i, c := range charges {
+		want := answers[i]
 		if diff := differ(want.Result, results[i], want.in); diff != "" {
-			d.fail("charge %d of %d, %s: %s", i, len(charges), show(charges[i]), diff)
+			d.fail("charge %d of %d, %s: %s", i, len(charges), show(c), diff)
 		}
-		if denied = denied || !want.Allowed && charges[i].Mode == ratelimit.ModeEnforce; denied && want.RetryAfter != ratelimit.Never {
+		denied = denied || !want.Allowed && c.Mode == ratelimit.ModeEnforce
+		if !want.Allowed && want.RetryAfter != ratelimit.Never {
 			d.wait = want.RetryAfter
 		}
 	}

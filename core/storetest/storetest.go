@@ -12,7 +12,7 @@ import (
 type Harness struct {
 	// New opens an empty store that reads its time from clock: nothing that
 	// another call of New counted may show in it. What has to be closed goes to
-	// t.Cleanup. It is called several dozen times in one run.
+	// t.Cleanup. It is called about a hundred times in one run.
 	New func(t testing.TB, clock *Clock) ratelimit.Store
 
 	// Share opens one more instance on the backend of a store that New

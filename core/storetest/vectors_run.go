@@ -79,8 +79,11 @@ func (s *suite) runFolder(fsys fs.FS, dir, label, shown string) {
 // printf writes to standard output, since a line of t.Log does not begin with
 // its text.
 func (s *suite) printf(format string, args ...any) {
-	if testing.Verbose() {
-		fmt.Printf(format, args...)
+	if !testing.Verbose() {
+		return
+	}
+	if _, err := fmt.Fprintf(os.Stdout, format, args...); err != nil {
+		s.Errorf("writing how many vectors were run: %v", err)
 	}
 }
 

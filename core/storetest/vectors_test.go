@@ -149,7 +149,7 @@ func write(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -192,7 +192,11 @@ func TestBadFolders(t *testing.T) {
 // TestVerbose runs this package's own conformance test as a user would.
 func TestVerbose(t *testing.T) {
 	run := func(dir string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^TestConformance$/vectors$")
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.run=^TestConformance$/vectors$")
 		cmd.Env = append(os.Environ(), vectorsVariable+"="+dir)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
