@@ -1,0 +1,285 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// maxBatch bounds the requests of one call.
+	maxBatch = 128
+	// inFlight calls run at a time, inFlightFar to a server whose round trip
+	// is long (farAway): a request that has to queue waits for most of one.
+	inFlight, inFlightFar = 4, 12
+	farAway               = 400 * time.Microsecond
+	// maxAbandoned bounds the calls that nobody waits for any more and that
+	// wait for the client's own timeouts.
+	maxAbandoned = 64
+)
+
+// background is the context of calls: they outlive the requests in them.
+var background = context.Background()
+
+// sender is what a lane needs of a client.
+type sender interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+}
+
+// lane is the way to one server. Requests that arrive while calls are under
+// way wait for each other and go out together; a lone one goes at once. There
+// is no timer, and no goroutine while there is nothing to do.
+type lane struct {
+	store   *Store
+	server  string
+	client  sender
+	breaker *breaker
+
+	mu        sync.Mutex
+	queue     []*call
+	active    []*batch // calls under way that somebody may wait for
+	abandoned int
+	closed    bool
+	idle      chan struct{} // closed when a closed lane has nothing under way
+
+	roundTrip atomic.Int64 // the shortest of late, in nanoseconds
+}
+
+func newLane(s *Store, server string, client sender) *lane {
+	l := &lane{store: s, server: server, client: client, idle: make(chan struct{})}
+	l.breaker = newBreaker(func(from, to BreakerState) {
+		if told := s.observer.Breaker; told != nil {
+			told(server, from, to)
+		}
+	})
+	return l
+}
+
+// batch is one call to Redis under way. All of it is under lane.mu.
+type batch struct {
+	started time.Time // zero between two calls
+	// report tells the breaker how the call went; it is called once.
+	report func(error)
+	// overdue says that the call was left behind.
+	overdue bool
+}
+
+// send queues a call, and sees that somebody takes it to Redis.
+func (l *lane) send(c *call) error {
+	if l.breaker.refuses() {
+		return ErrBreakerOpen
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	l.queue = append(l.queue, c)
+	l.startUnlock()
+	return nil
+}
+
+// startUnlock starts one more call if something waits and there is room for
+// it, and unlocks.
+func (l *lane) startUnlock() {
+	var late []func(error)
+	if len(l.active) >= l.mostInFlight() {
+		late = l.leaveBehindLocked(time.Now())
+	}
+	var start *batch
+	if len(l.queue) > 0 && len(l.active) < l.mostInFlight() {
+		start = new(batch)
+		l.active = append(l.active, start)
+	}
+	l.mu.Unlock()
+	for _, report := range late {
+		report(ErrTimeout)
+	}
+	if start != nil {
+		go l.run(start)
+	}
+}
+
+func (l *lane) mostInFlight() int {
+	if time.Duration(l.roundTrip.Load()) > farAway {
+		return inFlightFar
+	}
+	return inFlight
+}
+
+// leaveBehindLocked gives the place of calls that have taken longer than any
+// request waits to others, and returns what is to be told of them.
+func (l *lane) leaveBehindLocked(now time.Time) (late []func(error)) {
+	for i := 0; i < len(l.active); {
+		b := l.active[i]
+		if b.started.IsZero() || now.Sub(b.started) < l.store.budget {
+			i++
+			continue
+		}
+		b.overdue = true
+		l.abandoned++
+		l.removeLocked(b)
+		if b.report != nil {
+			late = append(late, b.report)
+			b.report = nil
+		}
+	}
+	return late
+}
+
+func (l *lane) removeLocked(b *batch) {
+	for i, other := range l.active {
+		if other == b {
+			last := len(l.active) - 1
+			l.active[i], l.active[last] = l.active[last], nil
+			l.active = l.active[:last]
+			return
+		}
+	}
+}
+
+// timedOut is called by a request that has waited its whole budget.
+func (l *lane) timedOut() {
+	l.mu.Lock()
+	late := l.leaveBehindLocked(time.Now())
+	l.startUnlock()
+	for _, report := range late {
+		report(ErrTimeout)
+	}
+}
+
+// run takes calls to Redis until none is left.
+func (l *lane) run(b *batch) {
+	r := runners.Get().(*runner)
+	for l.fill(b, r) {
+		l.exchange(b, r)
+		if l.wasLeftBehind(b) {
+			break
+		}
+	}
+	r.reset()
+	runners.Put(r)
+}
+
+// fill takes what waits, and ends the run if nothing does.
+func (l *lane) fill(b *batch, r *runner) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.reset()
+	n := 0
+	for n < len(l.queue) && len(r.calls) < maxBatch {
+		c := l.queue[n]
+		l.queue[n] = nil
+		n++
+		if c.abandoned() {
+			c.release()
+			continue
+		}
+		r.calls = append(r.calls, c)
+	}
+	rest := copy(l.queue, l.queue[n:])
+	for i := rest; i < len(l.queue); i++ {
+		l.queue[i] = nil
+	}
+	l.queue = l.queue[:rest]
+	if len(r.calls) == 0 {
+		l.removeLocked(b)
+		l.checkIdleLocked()
+		return false
+	}
+	b.started = time.Now()
+	return true
+}
+
+// wasLeftBehind reports whether the run has to end because another has its
+// place.
+func (l *lane) wasLeftBehind(b *batch) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b.overdue {
+		l.abandoned--
+		l.checkIdleLocked()
+		return true
+	}
+	b.started = time.Time{}
+	return false
+}
+
+// exchange makes one call.
+func (l *lane) exchange(b *batch, r *runner) {
+	if err := l.enter(b); err != nil {
+		r.fail(err)
+		return
+	}
+	started := time.Now()
+	err := r.exchange(l)
+	took := time.Since(started)
+	if err == nil {
+		l.measure(took)
+	}
+	l.mu.Lock()
+	report, late := b.report, b.overdue
+	b.report = nil
+	l.mu.Unlock()
+	if report != nil {
+		report(err)
+	}
+	l.store.called(Call{Server: l.server, Requests: len(r.calls), Duration: took, Late: late, Err: err})
+	r.finish()
+}
+
+// enter asks the breaker.
+func (l *lane) enter(b *batch) error {
+	report, err := l.breaker.enter()
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	full := l.abandoned >= maxAbandoned
+	if !full {
+		b.report = report
+	}
+	l.mu.Unlock()
+	if full {
+		report(ErrOverloaded)
+		return ErrOverloaded
+	}
+	return nil
+}
+
+// measure keeps the shortest of the round trips of late: what is longer waited
+// for something else.
+func (l *lane) measure(took time.Duration) {
+	shortest := l.roundTrip.Load()
+	if slower := shortest + shortest/32 + 1; shortest != 0 && int64(took) > slower {
+		took = time.Duration(slower)
+	}
+	l.roundTrip.Store(int64(took))
+}
+
+// close lets no more calls in and returns a channel that is closed when the
+// last one is done.
+func (l *lane) close() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.closed = true
+		l.checkIdleLocked()
+	}
+	return l.idle
+}
+
+func (l *lane) checkIdleLocked() {
+	if !l.closed || len(l.active) > 0 || l.abandoned > 0 || len(l.queue) > 0 {
+		return
+	}
+	select {
+	case <-l.idle:
+	default:
+		close(l.idle)
+	}
+}

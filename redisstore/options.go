@@ -1,0 +1,72 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// DefaultBudget is how long a decision may take; see [WithBudget].
+const DefaultBudget = 100 * time.Millisecond
+
+// Option changes what [New] and [Open] make.
+type Option func(*Store) error
+
+// WithPrefix begins every key with prefix instead of [DefaultPrefix]. It may
+// be empty and must not hold a brace, which would move the key to another slot
+// of a Cluster. Stores with the same prefix on the same database share their
+// counts.
+func WithPrefix(prefix string) Option {
+	return func(s *Store) error {
+		if strings.ContainsAny(prefix, "{}") {
+			return fmt.Errorf("redisstore: WithPrefix(%q): a prefix must not hold a brace: leave it out", prefix)
+		}
+		s.keys.prefix = prefix
+		return nil
+	}
+}
+
+// WithHashedKeys keeps partitions, such as client addresses and user names,
+// out of Redis: every one is stored as a keyed hash (HMAC-SHA-256, 128 bits of
+// it) that only holders of the secret can make. All processes must have the
+// same secret; a new one starts all counts afresh.
+func WithHashedKeys(secret []byte) Option {
+	return func(s *Store) error {
+		if len(secret) < 16 {
+			return fmt.Errorf("redisstore: WithHashedKeys: the secret has %d bytes: use at least 16 random ones", len(secret))
+		}
+		s.keys.secret = append([]byte(nil), secret...)
+		return nil
+	}
+}
+
+// WithBudget is how long a decision may take, [DefaultBudget] if unset. A
+// decision that has no answer by then fails with [ErrTimeout], whatever the
+// timeouts, retries and pool of the client are.
+func WithBudget(budget time.Duration) Option {
+	return func(s *Store) error {
+		if budget < time.Millisecond {
+			return fmt.Errorf("redisstore: WithBudget(%v): a budget below a millisecond lets every decision fail: use 20ms or more", budget)
+		}
+		s.budget = budget
+		return nil
+	}
+}
+
+// WithObserver tells o of every call to Redis and every change of a circuit
+// breaker.
+func WithObserver(o Observer) Option {
+	return func(s *Store) error {
+		s.observer = o
+		return nil
+	}
+}
+
+// withClock gives the script its time, for tests only. Keys then live at least
+// a minute, since the steps of such a clock take no time.
+func withClock(now func() time.Time) Option {
+	return func(s *Store) error {
+		s.clock = now
+		return nil
+	}
+}

@@ -1,0 +1,208 @@
+package redisstore
+
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/core/algorithm"
+)
+
+// latest is the latest instant the script can calculate with, the year 2255.
+const latest = 1<<53 - 1
+
+// program is one run of the script: some calls whose keys lie in one place.
+// script.lua has the format. It is reused.
+type program struct {
+	calls []*call
+
+	keys   []string
+	number map[string]int32 // of each key, from 1
+	shapes []keyShape
+	limits []ratelimit.Limit
+
+	body  []byte // the requests, in MessagePack
+	count int    // of numbers in body
+	text  []byte
+	args  []any
+	cmd   *command
+
+	states []algorithm.State
+}
+
+// keyShape is what tells how a key's state is written.
+type keyShape struct {
+	algorithm ratelimit.Algorithm
+	window    time.Duration
+}
+
+func newProgram() *program { return &program{number: make(map[string]int32)} }
+
+func (p *program) reset() {
+	for i := range p.calls {
+		p.calls[i] = nil
+	}
+	p.calls = p.calls[:0]
+	for i := range p.keys {
+		p.keys[i] = ""
+	}
+	p.keys = p.keys[:0]
+	if len(p.number) > 0 {
+		p.number = resetMap(p.number)
+	}
+	p.shapes, p.limits = p.shapes[:0], p.limits[:0]
+	p.body, p.count = p.body[:0], 0
+	for i := range p.args {
+		p.args[i] = nil
+	}
+	p.args = p.args[:0]
+	p.cmd = nil
+	p.states = p.states[:0]
+}
+
+// resetMap empties a map, and drops one that a single huge call has blown up.
+func resetMap(m map[string]int32) map[string]int32 {
+	if len(m) > 4*maxBatch {
+		return make(map[string]int32)
+	}
+	for k := range m {
+		delete(m, k)
+	}
+	return m
+}
+
+// add appends a call's requests.
+func (p *program) add(c *call) {
+	p.calls = append(p.calls, c)
+	if !c.adjusts {
+		p.integer(int64(len(c.items)))
+	}
+	for i := range c.items {
+		item := &c.items[i]
+		item.index = p.key(item)
+		limit := 8 * int64(p.limit(&item.limit))
+		if item.reset {
+			p.integer(-1)
+			p.integer(int64(item.index))
+			p.integer(limit)
+			continue
+		}
+		if c.adjusts {
+			p.integer(0)
+			p.integer(int64(item.index))
+			p.integer(limit)
+			p.integer(item.at)
+			p.integer(item.change)
+			continue
+		}
+		p.integer(int64(item.index))
+		p.integer(limit + int64(item.mode))
+		p.integer(item.cost)
+	}
+}
+
+func (p *program) key(item *item) int32 {
+	if n, ok := p.number[item.key]; ok {
+		return n
+	}
+	p.keys = append(p.keys, item.key)
+	p.shapes = append(p.shapes, keyShape{item.limit.Algorithm, item.limit.Window})
+	n := int32(len(p.keys))
+	p.number[item.key] = n
+	return n
+}
+
+// limit is the number of a limit, from 1. A batch has few limits, and mostly
+// the same one many times over.
+func (p *program) limit(l *ratelimit.Limit) int {
+	for i := len(p.limits) - 1; i >= 0; i-- {
+		if p.limits[i] == *l {
+			return i + 1
+		}
+	}
+	p.limits = append(p.limits, *l)
+	return len(p.limits)
+}
+
+func (p *program) integer(n int64) {
+	p.body = appendInt(p.body, n)
+	p.count++
+}
+
+// command makes the command that runs the program; now is the time in
+// microseconds, or -1 for the server's own.
+func (p *program) command(now int64) *command {
+	text := appendArray(p.text[:0], 2+4*len(p.limits)+p.count)
+	text = appendInt(text, now)
+	text = appendInt(text, int64(len(p.limits)))
+	for i := range p.limits {
+		l := &p.limits[i]
+		text = appendInt(text, int64(l.Algorithm))
+		text = appendInt(text, l.Quota)
+		text = appendInt(text, int64(l.Window/time.Microsecond))
+		text = appendInt(text, l.Capacity())
+	}
+	text = append(text, p.body...)
+	p.text = text
+
+	args := append(p.args[:0], "evalsha", scriptSHA, len(p.keys))
+	for _, key := range p.keys {
+		args = append(args, key)
+	}
+	p.args = append(args, text)
+	p.cmd = newCommand(p.args)
+	return p.cmd
+}
+
+// again makes the command that brings the script along, for a server that does
+// not know it.
+func (p *program) again() *command {
+	args := append([]any(nil), p.args...)
+	args[0], args[1] = "eval", scriptText
+	p.cmd = newCommand(args)
+	return p.cmd
+}
+
+// command is an EVALSHA or EVAL that is never sent twice: the first may have
+// been executed though no answer came.
+type command struct {
+	*redis.StringCmd
+}
+
+func newCommand(args []any) *command {
+	cmd := redis.NewStringCmd(background, args...)
+	cmd.SetFirstKeyPos(3)
+	return &command{cmd}
+}
+
+// NoRetry keeps go-redis from sending the command again.
+func (*command) NoRetry() bool { return true }
+
+// Clone keeps that true of copies.
+func (c *command) Clone() redis.Cmder {
+	cloned, ok := c.StringCmd.Clone().(*redis.StringCmd)
+	if !ok {
+		return c
+	}
+	return &command{cloned}
+}
+
+// appendArray appends the head of a MessagePack array.
+func appendArray(dst []byte, n int) []byte {
+	return append(dst, 0xdd, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+}
+
+// appendInt appends a MessagePack integer.
+func appendInt(dst []byte, n int64) []byte {
+	switch {
+	case n >= 0 && n < 1<<7:
+		return append(dst, byte(n))
+	case n >= 0 && n < 1<<16:
+		return append(dst, 0xcd, byte(n>>8), byte(n))
+	case n >= 0 && n < 1<<32:
+		return append(dst, 0xce, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	default:
+		return append(dst, 0xd3, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32), byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	}
+}

@@ -1,0 +1,221 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/core/algorithm"
+)
+
+// errReply is an answer of the script that can't be understood, which only a
+// proxy or a server that is none can give.
+var errReply = errors.New("redisstore: the script's answer can't be read: is something between this process and Redis that changes answers?")
+
+// replay makes the calls' results out of the script's answer: the states in
+// which the keys were found, taken through the same decisions. So the script
+// has to say only what was there; what a client is told follows exactly.
+//
+// A log is not sent as a whole. Its state holds the time that counts, the
+// units in view and, in Rest, the time of its last entry.
+type replay struct {
+	now      int64
+	states   []algorithm.State // by key, from 0
+	verdicts string
+	releases string
+}
+
+// read takes the answer apart.
+func (r *replay) read(p *program, answer string) error {
+	var decisions, logCharges int
+	for _, c := range p.calls {
+		if c.adjusts {
+			continue
+		}
+		decisions++
+		for i := range c.items {
+			if c.items[i].limit.Algorithm == ratelimit.AlgorithmSlidingLog {
+				logCharges++
+			}
+		}
+	}
+	size := 7
+	for _, shape := range p.shapes {
+		size += recordSize(shape.algorithm)
+	}
+	if len(answer) != size+decisions+7*logCharges {
+		return errReply
+	}
+	r.now, answer = integer(answer, 7), answer[7:]
+	p.states = p.states[:0]
+	for _, shape := range p.shapes {
+		s := algorithm.State{Time: integer(answer, 7), Level: integer(answer[7:], 7)}
+		switch shape.algorithm {
+		case ratelimit.AlgorithmSlidingWindow, ratelimit.AlgorithmSlidingLog:
+			s.Rest = integer(answer[14:], 7)
+		case ratelimit.AlgorithmTokenBucket, ratelimit.AlgorithmLeakyBucket:
+			s.Rest = integer(answer[14:], 6)
+		}
+		p.states = append(p.states, s)
+		answer = answer[recordSize(shape.algorithm):]
+	}
+	r.states, r.verdicts, r.releases = p.states, answer[:decisions], answer[decisions:]
+	return nil
+}
+
+// recordSize is the length of a key's state in the answer.
+func recordSize(a ratelimit.Algorithm) int {
+	switch a {
+	case ratelimit.AlgorithmFixedWindow:
+		return 14
+	case ratelimit.AlgorithmSlidingWindow, ratelimit.AlgorithmSlidingLog:
+		return 21
+	default:
+		return 20
+	}
+}
+
+// integer reads a little-endian integer of n bytes.
+func integer(s string, n int) int64 {
+	v := int64(0)
+	for i := n - 1; i >= 0; i-- {
+		v = v<<8 | int64(s[i])
+	}
+	return v
+}
+
+// run fills in the results of one call, the calls being given in order.
+func (r *replay) run(c *call) error {
+	c.now = r.now
+	if c.adjusts {
+		return nil
+	}
+	admitted := r.verdicts[0] == '1'
+	r.verdicts = r.verdicts[1:]
+	c.sizeResults()
+	c.admitted = admitted
+	if c.shared {
+		for i := range c.items {
+			c.before = append(c.before, *r.of(&c.items[i]))
+		}
+	}
+	return r.decide(c, admitted)
+}
+
+func (r *replay) of(item *item) *algorithm.State { return &r.states[item.index-1] }
+
+// decide answers a request as DESIGN says: each charge on the state as it was
+// found and what the request takes of the same key before it.
+func (r *replay) decide(c *call, admitted bool) error {
+	fit := true
+	for i := range c.items {
+		item := &c.items[i]
+		c.results[i] = r.look(item, taken(c, i)+item.cost)
+		fit = fit && (c.results[i].Allowed || item.mode != ratelimit.ModeEnforce)
+	}
+	if fit != admitted {
+		return fmt.Errorf("%w (the verdict is %t, the states say %t)", errReply, admitted, fit)
+	}
+	if !admitted {
+		r.deny(c)
+		return nil
+	}
+	for i := range c.items {
+		item, result := &c.items[i], &c.results[i]
+		switch item.mode {
+		case ratelimit.ModeEnforce, ratelimit.ModeShadow:
+			if result.Allowed {
+				*result = r.take(item)
+			} else {
+				*result = r.keep(item)
+			}
+		case ratelimit.ModeForce:
+			*result = r.take(item)
+		case ratelimit.ModePeek:
+			*result = r.keep(item)
+		case ratelimit.ModeOnDenial:
+			*result = r.untouched(item)
+		}
+	}
+	return nil
+}
+
+// taken is what a request takes of the key of its charge i before it. A few
+// charges are compared with each other sooner than they are put into a map.
+func taken(c *call, i int) int64 {
+	sum := int64(0)
+	for j := range i {
+		item := &c.items[j]
+		if item.index != c.items[i].index {
+			continue
+		}
+		if item.mode == ratelimit.ModeForce || item.mode <= ratelimit.ModeShadow && c.results[j].Allowed {
+			sum = min(sum+item.cost, algorithm.MaxUnits)
+		}
+	}
+	return sum
+}
+
+// deny answers a denied request: what fits is left untouched, and on-denial
+// charges are taken.
+func (r *replay) deny(c *call) {
+	for i := range c.items {
+		item, result := &c.items[i], &c.results[i]
+		switch {
+		case item.mode == ratelimit.ModeOnDenial, item.mode == ratelimit.ModePeek:
+		case result.Allowed, item.mode == ratelimit.ModeForce:
+			*result = r.untouched(item)
+		}
+	}
+	for i := range c.items {
+		if item := &c.items[i]; item.mode == ratelimit.ModeOnDenial {
+			c.results[i] = r.take(item)
+		}
+	}
+}
+
+// untouched answers as a look does, allowed.
+func (r *replay) untouched(item *item) ratelimit.Result {
+	result := lookAt(r.of(item), r.now, &item.limit, 0, 0)
+	result.Allowed, result.RetryAfter = true, 0
+	return result
+}
+
+// keep answers for a charge that is not taken, on what the request has taken
+// of its key before.
+func (r *replay) keep(item *item) ratelimit.Result {
+	return lookAt(r.of(item), r.now, &item.limit, item.cost, item.released)
+}
+
+// look answers for a cost on the state as it was found.
+func (r *replay) look(item *item, cost int64) ratelimit.Result {
+	if item.limit.Algorithm == ratelimit.AlgorithmSlidingLog {
+		item.released, r.releases = integer(r.releases, 7), r.releases[7:]
+	}
+	return lookAt(r.of(item), r.now, &item.limit, min(cost, algorithm.MaxUnits), item.released)
+}
+
+func lookAt(s *algorithm.State, now int64, l *ratelimit.Limit, cost, released int64) ratelimit.Result {
+	var r ratelimit.Result
+	if l.Algorithm == ratelimit.AlgorithmSlidingLog {
+		algorithm.LogResult(algorithm.ActionLook, s.Time, s.Level, s.Rest, released, l, cost, &r)
+	} else {
+		algorithm.Apply(algorithm.ActionLook, s, now, l, cost, &r)
+	}
+	return r
+}
+
+// take takes a charge. The script has taken it, so it is taken in any case.
+func (r *replay) take(item *item) ratelimit.Result {
+	s := r.of(item)
+	var result ratelimit.Result
+	if item.limit.Algorithm == ratelimit.AlgorithmSlidingLog {
+		algorithm.LogResult(algorithm.ActionForce, s.Time, s.Level, s.Rest, 0, &item.limit, item.cost, &result)
+		if item.cost > 0 {
+			s.Level, s.Rest = min(s.Level+item.cost, algorithm.MaxUnits), s.Time
+		}
+	} else {
+		algorithm.Apply(algorithm.ActionForce, s, r.now, &item.limit, item.cost, &result)
+	}
+	return result
+}

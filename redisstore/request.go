@@ -1,0 +1,180 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+)
+
+// errNoServer says that a Ring has no shard that is up.
+var errNoServer = errors.New("redisstore: no server of the ring is up")
+
+// request is what a caller asks, on its way to one place or several. It is
+// pooled and belongs to the caller's goroutine.
+type request struct {
+	store *Store
+	names []byte
+	ends  []int
+	keys  string
+	parts []part
+}
+
+// part is what a request asks of one place.
+type part struct {
+	call *call // nil once the answer has been read or the caller has left
+	lane *lane
+	slot uint16
+}
+
+var requests = sync.Pool{New: func() any { return new(request) }}
+
+func newRequest(s *Store) *request {
+	r := requests.Get().(*request)
+	r.store = s
+	return r
+}
+
+// release gives back the request and what of it was never sent.
+func (r *request) release() {
+	for i := range r.parts {
+		if c := r.parts[i].call; c != nil {
+			c.release()
+		}
+		r.parts[i] = part{}
+	}
+	r.names, r.ends, r.parts, r.keys = r.names[:0], r.ends[:0], r.parts[:0], ""
+	r.store = nil
+	requests.Put(r)
+}
+
+// addKey adds the next key; when all are there, sealKeys makes one string of
+// them.
+func (r *request) addKey(policy string, partition ratelimit.Partition, l *ratelimit.Limit) {
+	r.names = r.store.keys.append(r.names, policy, partition, l.Algorithm, l.Window)
+	r.ends = append(r.ends, len(r.names))
+}
+
+func (r *request) sealKeys() { r.keys = string(r.names) }
+
+func (r *request) key(i int) string {
+	from := 0
+	if i > 0 {
+		from = r.ends[i-1]
+	}
+	return r.keys[from:r.ends[i]]
+}
+
+// add adds an item under the key i to the call for the place of that key.
+func (r *request) add(i int, adjusts bool) (*item, error) {
+	key := r.key(i)
+	l, slot := r.store.router.place(key)
+	if l == nil {
+		return nil, errNoServer
+	}
+	var c *call
+	for j := range r.parts {
+		if p := &r.parts[j]; p.lane == l && p.slot == slot {
+			c = p.call
+			break
+		}
+	}
+	if c == nil {
+		c = newCall()
+		c.adjusts, c.slot = adjusts, slot
+		r.parts = append(r.parts, part{call: c, lane: l, slot: slot})
+	}
+	c.items = append(c.items, item{key: key, origin: i})
+	return &c.items[len(c.items)-1], nil
+}
+
+// take sends the request and reads its answer.
+func (r *request) take(ctx context.Context, results []ratelimit.Result) error {
+	if len(r.parts) > 1 {
+		return r.takeSpread(ctx, results)
+	}
+	p := &r.parts[0]
+	if err := r.send(p); err != nil {
+		return err
+	}
+	if err := r.wait(ctx, p, r.store.budget); err != nil {
+		return err
+	}
+	copy(results, p.call.results)
+	return nil
+}
+
+// sendAll sends adjustments and waits for all of them. The first error is
+// returned; the others are tried all the same.
+func (r *request) sendAll(ctx context.Context) error {
+	var first error
+	note := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	deadline := time.Now().Add(r.store.budget)
+	for i := range r.parts {
+		if err := r.send(&r.parts[i]); err != nil {
+			note(err)
+		}
+	}
+	for i := range r.parts {
+		if p := &r.parts[i]; p.call != nil {
+			note(r.wait(ctx, p, time.Until(deadline)))
+		}
+	}
+	return first
+}
+
+// send sends a part. If it can't, the call is given back.
+func (r *request) send(p *part) error {
+	err := p.lane.send(p.call)
+	if err != nil {
+		r.store.counters.refused(err)
+		p.call.release()
+		p.call = nil
+	}
+	return err
+}
+
+// wait waits for a part's answer, beside the call: for as long as the budget
+// and the caller's context allow, whatever the client does.
+func (r *request) wait(ctx context.Context, p *part, budget time.Duration) error {
+	c := p.call
+	c.timer.Reset(budget)
+	var err error
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		if c.abandon() {
+			err = ctx.Err()
+		} else {
+			<-c.done
+		}
+	case <-c.timer.C:
+		if c.abandon() {
+			err = ErrTimeout
+		} else {
+			<-c.done
+		}
+	}
+	if err != nil {
+		p.call = nil // the runner's now
+		if errors.Is(err, ErrTimeout) {
+			r.store.counters.timeouts.Add(1)
+			p.lane.timedOut()
+		}
+		return err
+	}
+	c.timer.Stop()
+	if c.err != nil {
+		err = c.err
+		r.store.counters.refused(err)
+		c.release()
+		p.call = nil
+	}
+	return err
+}
