@@ -33,9 +33,6 @@ func (d *denials) of(tag uint64) *denial { return &d[tag%uint64(len(d))] }
 // the charge is no longer denied.
 func (d *denials) answer(tag uint64, c *ratelimit.Charge, now int64, r *ratelimit.Result) bool {
 	slot := d.of(tag)
-	if slot.tag.Load() != tag {
-		return false
-	}
 	version := slot.version.Load()
 	limit := slot.limit.Load()
 	s := algorithm.State{Time: slot.time.Load(), Level: slot.level.Load(), Rest: slot.rest.Load()}
@@ -46,16 +43,13 @@ func (d *denials) answer(tag uint64, c *ratelimit.Charge, now int64, r *ratelimi
 	return !r.Allowed
 }
 
-// publish makes a copy of an entry that has just denied a charge of this limit,
-// unless there is one. A sliding log's answer takes more than a copy holds; and
-// an entry that was written under another limit will be soon again.
-func (sh *shard) publish(e *entry, l *ratelimit.Limit) {
-	held := sh.limits.of(e.limit())
-	if l.Algorithm == ratelimit.AlgorithmSlidingLog || *held != *l {
-		return
-	}
+// publish makes a copy of an entry that has just denied a charge of the limit
+// it was last written with, unless there is one. A sliding log's answer takes
+// more than a copy holds.
+func (sh *shard) publish(e *entry) {
+	limit := sh.limits.of(e.limit())
 	slot := sh.denials.of(e.tag)
-	if e.rest&deniedBit != 0 && slot.tag.Load() == e.tag {
+	if limit.Algorithm == ratelimit.AlgorithmSlidingLog || e.rest&deniedBit != 0 && slot.tag.Load() == e.tag {
 		return
 	}
 	s := e.state()
@@ -64,16 +58,19 @@ func (sh *shard) publish(e *entry, l *ratelimit.Limit) {
 	slot.time.Store(s.Time)
 	slot.level.Store(s.Level)
 	slot.rest.Store(s.Rest)
-	slot.limit.Store(held)
+	slot.limit.Store(limit)
 	slot.version.Add(1)
 	e.rest |= deniedBit
 }
 
 // withdraw is to be called before e is changed or removed.
 func (d *denials) withdraw(e *entry) {
-	if e.rest&deniedBit == 0 {
-		return
+	if e.rest&deniedBit != 0 {
+		d.remove(e)
 	}
+}
+
+func (d *denials) remove(e *entry) {
 	e.rest &^= deniedBit
 	slot := d.of(e.tag)
 	if slot.tag.Load() != e.tag {

@@ -76,22 +76,28 @@ func (h *hasher) sum(policy, partition string, a, window uint64) uint64 {
 	return max(top, 1)
 }
 
-// addPart adds NH of one part to a sum.
+// addPart adds NH of one part to a sum. The last pair of words may overlap the
+// one before; which bytes they are follows from the length, which is hashed too.
 func addPart(hi, lo uint64, s string, keys *[longPart / 8]uint64) (uint64, uint64) {
 	if len(s) > longPart {
 		digest := sha256.Sum256([]byte(s))
 		s = string(digest[:])
 	}
 	i := 0
-	for ; len(s) >= 16; i += 2 {
-		hi, lo = addPair(hi, lo, word(s)+keys[i], word(s[8:])+keys[i+1])
+	for ; len(s) > 16; i += 2 {
+		hi, lo = addPair(hi, lo, word(s)+keys[i&15], word(s[8:])+keys[i&15|1])
 		s = s[16:]
 	}
-	if len(s) > 0 {
-		a, b := lastWords(s)
-		hi, lo = addPair(hi, lo, a+keys[i&15], b+keys[(i+1)&15])
+	var a, b uint64
+	switch n := len(s); {
+	case n >= 8:
+		a, b = word(s), word(s[n-8:])
+	case n >= 4:
+		a = uint64(half(s)) | uint64(half(s[n-4:]))<<32
+	case n > 0:
+		a = uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])<<16
 	}
-	return hi, lo
+	return addPair(hi, lo, a+keys[i&15], b+keys[i&15|1])
 }
 
 func addPair(hi, lo, a, b uint64) (uint64, uint64) {
@@ -105,19 +111,6 @@ func word(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-// lastWords is 1 to 15 bytes as two words; overlapping, which the length, being
-// hashed too, makes unambiguous.
-func lastWords(s string) (uint64, uint64) {
-	n := len(s)
-	if n >= 8 {
-		return word(s), word(s[n-8:])
-	}
-	if n >= 4 {
-		return uint64(half(s)) | uint64(half(s[n-4:]))<<32, 0
-	}
-	return uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])<<16, 0
 }
 
 // half is the first 4 bytes of s.

@@ -1,7 +1,7 @@
 package memstore
 
 // sweeper removes what has expired little by little: whoever adds a key looks
-// after two others, and every eighth of the other calls after one. That is
+// after two others, and every sixteenth of the other calls after one. That is
 // enough for the table to follow the number of live keys up and down. Nobody
 // ever waits for more than one portion.
 type sweeper struct {
@@ -14,19 +14,14 @@ const (
 	// sweepPortion is how many entries are looked at once.
 	sweepPortion = 8
 	// What a call is worth, and what a portion costs.
-	sweepCall, sweepNewKey = 1, 16
-	sweepCost              = 8 * sweepPortion
+	sweepCall, sweepNewKey = 1, 32
+	sweepCost              = 16 * sweepPortion
 )
 
 // sweep is to be called once for each call, with the shard locked.
-func (sh *shard) sweep(t *table, now int64, newKey bool) {
-	if newKey {
-		sh.sweeper.due += sweepNewKey
-	} else {
-		sh.sweeper.due += sweepCall
-	}
-	if sh.sweeper.due >= sweepCost {
-		sh.sweeper.due -= sweepCost
+func (sh *shard) sweep(t *table, now int64, worth int) {
+	if sh.sweeper.due += worth; sh.sweeper.due >= sweepCost {
+		sh.sweeper.due = 0
 		sh.sweepSome(t, now)
 	}
 }

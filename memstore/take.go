@@ -79,25 +79,41 @@ func (t *table) takeOne(c *ratelimit.Charge, now int64, r *ratelimit.Result) err
 }
 
 func (sh *shard) takeOne(t *table, c *ratelimit.Charge, tag uint64, fraction uint32, now int64, r *ratelimit.Result) error {
-	e := sh.find(tag, fraction)
-	if e == nil || *sh.limits.of(e.limit()) != c.Limit {
-		if err := checkLimit(&c.Limit); err != nil {
-			return err
-		}
+	var e *entry
+	if g := sh.segment(fraction); g != nil {
+		e = g.find(tag)
+	}
+	if e == nil || c.Mode == ratelimit.ModeOnDenial || *sh.limits.of(e.limit()) != c.Limit {
+		return sh.takeOther(t, e, c, tag, fraction, now, r)
+	}
+	// A known key under the limit that it had the last time: nearly every call.
+	s := e.state()
+	if sh.apply(actions[c.Mode], &s, now, &c.Limit, c.Cost, r) {
+		sh.denials.withdraw(e)
+		e.set(&s, e.limit())
+	} else if !r.Allowed && c.Mode == ratelimit.ModeEnforce {
+		sh.publish(e)
+	}
+	sh.sweep(t, now, sweepCall)
+	return nil
+}
+
+// takeOther decides a single charge whose key has no entry, or was last
+// charged under another limit.
+func (sh *shard) takeOther(t *table, e *entry, c *ratelimit.Charge, tag uint64, fraction uint32, now int64, r *ratelimit.Result) error {
+	if err := checkLimit(&c.Limit); err != nil {
+		return err
 	}
 	k := key{tag: tag, fraction: fraction}
 	if e == nil {
 		e = sh.newcomer(t, &k, c, now)
 	}
-	if c.Mode == ratelimit.ModeOnDenial { // nothing denies
+	if c.Mode == ratelimit.ModeOnDenial {
 		sh.look(e, &k, now, &c.Limit, r)
-		return nil
+	} else {
+		sh.take(t, e, &k, actions[c.Mode], now, c, r)
 	}
-	sh.take(t, e, &k, actions[c.Mode], now, c, r)
-	if e != nil && !r.Allowed && c.Mode == ratelimit.ModeEnforce && k.where == alone {
-		sh.publish(e, &c.Limit)
-	}
-	sh.sweep(t, now, e == nil)
+	sh.sweep(t, now, sweepNewKey)
 	return nil
 }
 

@@ -137,6 +137,10 @@ func (t *table) commit(charges []ratelimit.Charge, parts []part, now int64, resu
 		}
 	}
 	for i := range parts {
-		parts[i].shard.sweep(t, now, parts[i].fresh)
+		worth := sweepCall
+		if parts[i].fresh {
+			worth = sweepNewKey
+		}
+		parts[i].shard.sweep(t, now, worth)
 	}
 }

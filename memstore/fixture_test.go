@@ -1,0 +1,124 @@
+package memstore
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+)
+
+// fakeClock stands still until it is moved.
+type fakeClock struct{ us atomic.Int64 }
+
+func newFakeClock() *fakeClock {
+	c := new(fakeClock)
+	c.us.Store(1_800_000_000_000_000)
+	return c
+}
+
+func (c *fakeClock) now() time.Time          { return time.UnixMicro(c.us.Load()) }
+func (c *fakeClock) advance(d time.Duration) { c.us.Add(d.Microseconds()) }
+
+// open is a store on a fake clock.
+func open(maxKeys int) (*Store, *fakeClock) {
+	clock := newFakeClock()
+	return New(WithMaxKeys(maxKeys), WithClock(clock.now)), clock
+}
+
+var algorithms = [...]ratelimit.Algorithm{
+	ratelimit.AlgorithmFixedWindow, ratelimit.AlgorithmSlidingWindow, ratelimit.AlgorithmSlidingLog,
+	ratelimit.AlgorithmTokenBucket, ratelimit.AlgorithmLeakyBucket,
+}
+
+// limitOf is a limit of this capacity.
+func limitOf(a ratelimit.Algorithm, capacity int64, window time.Duration) ratelimit.Limit {
+	l := ratelimit.Limit{Algorithm: a, Quota: capacity, Window: window}
+	switch a {
+	case ratelimit.AlgorithmTokenBucket:
+		l.Burst = capacity
+	case ratelimit.AlgorithmLeakyBucket:
+		l.Burst = capacity - 1
+	}
+	return l
+}
+
+func on(key string, l ratelimit.Limit, cost int64) ratelimit.Charge {
+	return ratelimit.Charge{Policy: "policy", Partition: ratelimit.Partition(key), Limit: l, Cost: cost}
+}
+
+func take(t testing.TB, s *Store, charges ...ratelimit.Charge) []ratelimit.Result {
+	t.Helper()
+	results := make([]ratelimit.Result, len(charges))
+	if err := s.Take(t.Context(), charges, results); err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func admit(t testing.TB, s *Store, c ratelimit.Charge) ratelimit.Result {
+	t.Helper()
+	r := take(t, s, c)[0]
+	if !r.Allowed {
+		t.Fatalf("%s of %v under %q: denied with %+v", c.Partition, c.Limit, c.Policy, r)
+	}
+	return r
+}
+
+func deny(t testing.TB, s *Store, c ratelimit.Charge) ratelimit.Result {
+	t.Helper()
+	r := take(t, s, c)[0]
+	if r.Allowed {
+		t.Fatalf("%s of %v under %q: admitted with %+v", c.Partition, c.Limit, c.Policy, r)
+	}
+	return r
+}
+
+func left(t testing.TB, s *Store, c ratelimit.Charge) int64 {
+	t.Helper()
+	c.Cost, c.Mode = 0, ratelimit.ModeEnforce
+	return take(t, s, c)[0].Remaining
+}
+
+// heldKeys counts the entries in the segments, whatever the store's own count
+// says, and checks that they can be found.
+func heldKeys(t testing.TB, s *Store) (keys, segments int) {
+	t.Helper()
+	table := s.table.Load()
+	for i := range table.shards {
+		sh := &table.shards[i]
+		seen := make(map[*segment]bool)
+		for d, g := range sh.directory {
+			if from := g.first >> (32 - sh.depth); uint32(d)>>(sh.depth-g.depth) != from>>(sh.depth-g.depth) {
+				t.Fatalf("shard %d: directory entry %d leads to the segment of %x, depth %d", i, d, g.first, g.depth)
+			}
+			if seen[g] {
+				continue
+			}
+			seen[g] = true
+			segments++
+			count := 0
+			for j := range g.slots {
+				e := &g.slots[j]
+				if e.tag == 0 {
+					continue
+				}
+				count++
+				if owner, fraction := table.place(e.tag); owner != sh || sh.find(e.tag, fraction) != e {
+					t.Fatalf("shard %d: the entry in slot %d cannot be found", i, j)
+				}
+			}
+			if count != int(g.count) {
+				t.Fatalf("shard %d: a segment counts %d entries and holds %d", i, g.count, count)
+			}
+			keys += count
+		}
+	}
+	if int64(keys) != table.keys.Load() {
+		t.Fatalf("the store counts %d keys and holds %d", table.keys.Load(), keys)
+	}
+	return keys, segments
+}
+
+func name(i int) string { return fmt.Sprint("client", i) }
