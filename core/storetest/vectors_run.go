@@ -41,17 +41,17 @@ func (s *suite) runVectors(sub, label string) {
 	if folder == "" {
 		return
 	}
-	root, dir := os.DirFS(folder), "."
+	root, dir, shown := os.DirFS(folder), ".", folder
 	if sub != "" {
-		dir = sub
+		dir, shown = sub, filepath.Join(folder, sub)
 		// The folder itself must be there, its subfolder need not.
 		_, err := fs.Stat(root, sub)
 		if _, rootErr := fs.Stat(root, "."); rootErr == nil && errors.Is(err, fs.ErrNotExist) {
-			s.printf("%s: 0 cases, 0 steps from %s (there is no such folder)\n", label, filepath.Join(folder, sub))
+			s.printf("%s: 0 cases, 0 steps from %s (there is no such folder)\n", label, shown)
 			return
 		}
 	}
-	s.runFolder(root, dir, label, filepath.Join(folder, sub))
+	s.runFolder(root, dir, label, shown)
 }
 
 // runFolder runs the vectors in dir of fsys; shown is its name for people.
