@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -24,26 +24,28 @@ func runProgram(t *testing.T) {
 	t.Run("refuses what it is not told right", func(t *testing.T) { refusesFlags(t, program) })
 }
 
-// build builds the program as this test was built, whose compiled packages are
-// then at hand.
+// build builds the program.
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "server")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	arguments := []string{"build", "-o", program}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			if setting.Key == "-race" && setting.Value == "true" {
-				arguments = append(arguments, "-race")
-			}
-		}
-	}
-	if out, err := exec.CommandContext(context.Background(), "go", append(arguments, ".")...).CombinedOutput(); err != nil {
+	arguments := append(append([]string{"build", "-o", program}, BuildFlags()...), ".")
+	if out, err := exec.CommandContext(context.Background(), "go", arguments...).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return program
+}
+
+// BuildFlags are the flags with which the go command finds its packages
+// compiled already, because the running test was built so.
+func BuildFlags() []string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			if setting.Key == "-race" && setting.Value == "true" {
+				return []string{"-race"}
+			}
+		}
+	}
+	return nil
 }
 
 // servesUntilTerminated sends SIGTERM while a request is under way: it gets its
@@ -67,8 +69,11 @@ func servesUntilTerminated(t *testing.T, program string) {
 		t.Fatalf("the first line is %q (%v), want \"listening on http://HOST:PORT\"\n%s", line, err, &stderr)
 	}
 
-	client := newClient(t)
-	res, err := client.Get("http://" + addr + "/events")
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+addr+"/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := newClient(t).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}

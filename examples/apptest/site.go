@@ -33,7 +33,7 @@ func (b *bench) open(t *testing.T, flags app.Flags, change func(ratelimit.Store)
 	if s.limiters, err = app.NewLimiters(flags, s.store); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,9 @@
 package main
 
 import (
-	"log"
+	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -12,17 +13,17 @@ import (
 	httplimit "github.com/go-floodgate/floodgate/nethttp"
 )
 
+var api = ratelimit.Must(ratelimit.New(memstore.New(),
+	ratelimit.Policy{Name: "per-ip", Key: ratelimit.ByIP(), Limit: ratelimit.PerMinute(100)},
+))
+
 func main() {
-	api, err := ratelimit.New(memstore.New(),
-		ratelimit.Policy{Name: "per-ip", Key: ratelimit.ByIP(), Limit: ratelimit.PerMinute(100)},
-	)
-	if err != nil {
-		log.Fatal(err)
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte("hello\n"))
+		fmt.Fprintln(w, "hello")
 	})
 	server := &http.Server{Addr: "127.0.0.1:8080", Handler: httplimit.New(api)(mux), ReadHeaderTimeout: 5 * time.Second}
-	log.Fatal(server.ListenAndServe())
+	fmt.Println("listening on http://" + server.Addr)
+	fmt.Fprintln(os.Stderr, server.ListenAndServe())
+	os.Exit(1)
 }
