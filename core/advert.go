@@ -85,8 +85,7 @@ func (d *Decision) advertisedPolicy() *PolicyResult {
 	}
 	policies := d.Policies()
 	for i := range policies {
-		p := &policies[i]
-		if p.Policy == d.Policy && p.advertised() && p.Result.Allowed == d.Allowed {
+		if p := &policies[i]; p.Policy == d.Policy && p.advertised() {
 			return p
 		}
 	}

