@@ -19,9 +19,10 @@ endif
 
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-# To be set on the command line: make test TESTFLAGS=-v, make bench/memstore BENCH=HotKey.
+# To be set on the command line: make test/core TESTFLAGS=-v, make lint/gin LINTFLAGS=--fix.
 TESTFLAGS ?=
 TESTTIMEOUT ?= 8m
+LINTFLAGS ?=
 BENCH ?= .
 BENCHFLAGS ?= -benchmem
 FUZZTIME ?= 10s
@@ -72,7 +73,7 @@ lint:
 .PHONY: $(MODULES:%=lint/%)
 $(MODULES:%=lint/%): lint/%:
 	@echo "--- lint $*"
-	@cd $* && $(GOLANGCI_LINT) run ./...
+	@cd $* && $(GOLANGCI_LINT) run $(LINTFLAGS) ./...
 
 ## fmt: format all code
 .PHONY: fmt
