@@ -81,6 +81,15 @@ func (m *Module) Published() bool {
 	return true
 }
 
+// Adapter reports whether the module is a framework's adapter.
+func (m *Module) Adapter() bool {
+	switch m.Folder {
+	case "nethttp", "chi", "gin", "echo", "echov5", "fiber", "fiberv3":
+		return true
+	}
+	return false
+}
+
 // Load reads the go.work below root and the go.mod of each module.
 func Load(ctx context.Context, root string) (*Workspace, error) {
 	w := &Workspace{Root: root}
