@@ -98,12 +98,15 @@ func PerDay(quota int64) Limit { return SlidingWindow(quota, 24*time.Hour) }
 func (l Limit) IsUnlimited() bool { return l.Algorithm == algorithmUnlimited }
 
 // Capacity is what a fresh key can take at once and what a [Result] reports as
-// its limit: the quota, a token bucket's burst, a leaky bucket's queue + 1.
+// its limit: the quota, a token bucket's burst, a leaky bucket's queue + 1. It
+// is 0 if the quota is: such a limit denies all, whatever its burst.
 func (l Limit) Capacity() int64 {
-	switch l.Algorithm {
-	case AlgorithmTokenBucket:
+	switch {
+	case l.Quota == 0:
+		return 0
+	case l.Algorithm == AlgorithmTokenBucket:
 		return l.Burst
-	case AlgorithmLeakyBucket:
+	case l.Algorithm == AlgorithmLeakyBucket:
 		return l.Burst + 1
 	default:
 		return l.Quota
@@ -165,7 +168,7 @@ func (l Limit) validateBurst() error {
 	case l.Burst < 0:
 		return fmt.Errorf("ratelimit: Limit.Burst %d is negative: use 0 for a leaky bucket without a queue", l.Burst)
 	case l.Capacity() > MaxQuota || l.Burst > MaxQuota:
-		return fmt.Errorf("ratelimit: Limit.Burst %d is too large: use at most %d", l.Burst, MaxQuota-(l.Capacity()-l.Burst))
+		return fmt.Errorf("ratelimit: Limit.Burst %d is too large: use at most %d", l.Burst, int64(MaxQuota-1))
 	case l.Quota > 0 && l.drainTime(l.Capacity()) > maxDrain:
 		return fmt.Errorf("ratelimit: Limit.Burst %d takes over 100 years to come back at %d per %v: use a smaller burst", l.Burst, l.Quota, l.Window)
 	}

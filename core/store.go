@@ -82,7 +82,8 @@ type Result struct {
 	// back before it goes on.
 	Delay time.Duration
 	// At is the store's clock at the decision, in microseconds since the Unix
-	// epoch.
+	// epoch. A clock that went back is read as the last instant it is committed
+	// to, from which the waits count.
 	At int64
 }
 
