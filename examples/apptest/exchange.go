@@ -2,10 +2,10 @@ package apptest
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -103,12 +103,9 @@ func isRateLimitField(name string) bool {
 
 // String is the response as the script has it.
 func (r response) String() string {
-	text := fmt.Sprintf("%d\n", r.status)
-	for _, field := range r.fields {
-		text += field + "\n"
-	}
+	lines := append([]string{strconv.Itoa(r.status)}, r.fields...)
 	for line := range strings.Lines(r.body) {
-		text += strings.TrimRight("| "+line, " \n") + "\n"
+		lines = append(lines, strings.TrimRight("| "+line, " \n"))
 	}
-	return text
+	return strings.Join(lines, "\n") + "\n"
 }

@@ -68,7 +68,9 @@ type failing struct{}
 var errDown = errors.New("the store is down")
 
 func (failing) Take(context.Context, []ratelimit.Charge, []ratelimit.Result) error { return errDown }
-func (failing) Adjust(context.Context, []ratelimit.Adjustment) error               { return errDown }
-func (failing) Reset(context.Context, []ratelimit.Key) error                       { return errDown }
+
+func (failing) Adjust(context.Context, []ratelimit.Adjustment) error { return errDown }
+
+func (failing) Reset(context.Context, []ratelimit.Key) error { return errDown }
 
 func down(ratelimit.Store) ratelimit.Store { return failing{} }

@@ -151,11 +151,12 @@ func (t *tally) printRest(out io.Writer, seconds int) {
 
 // printLine prints what belongs to each algorithm below its name.
 func printLine(out io.Writer, title string, cell func(algorithm int) string) {
-	line := fmt.Sprintf("%7s", title)
+	var line strings.Builder
+	fmt.Fprintf(&line, "%7s", title)
 	for i := range algorithms {
-		line += fmt.Sprintf(" %-14s", cell(i))
+		fmt.Fprintf(&line, " %-14s", cell(i))
 	}
-	fmt.Fprintln(out, strings.TrimRight(line, " "))
+	fmt.Fprintln(out, strings.TrimRight(line.String(), " "))
 }
 
 // sleepUntil reports whether it slept until then.

@@ -38,8 +38,10 @@ hour, at most 10 of them at once.
 		fmt.Fprintln(out, strings.TrimRight(line, " "))
 	}
 	fmt.Fprintf(out, "\nAll that the last one was told:\n\n    %s\n", last.status)
-	for _, name := range []string{"RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-		"Retry-After", "Cache-Control", "Content-Type"} {
+	for _, name := range []string{
+		"RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+		"Retry-After", "Cache-Control", "Content-Type",
+	} {
 		if value := last.header.Get(name); value != "" {
 			fmt.Fprintf(out, "    %s: %s\n", name, value)
 		}

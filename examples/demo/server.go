@@ -44,7 +44,7 @@ func start(ctx context.Context) (_ *server, err error) {
 	}
 
 	// Not bound to ctx: an interrupt reaches the server by itself.
-	s.process = exec.Command(program, "-addr", "127.0.0.1:0")
+	s.process = exec.CommandContext(context.WithoutCancel(ctx), program, "-addr", "127.0.0.1:0")
 	s.process.Stderr = &s.stderr
 	stdout, err := s.process.StdoutPipe()
 	if err != nil {

@@ -82,13 +82,13 @@ func (b block) source() (string, error) {
 		}
 		source = fileOf(head, uses(file)+"\n}\n")
 	}
-	var missing string
+	imported := []string{"package readme\n"}
 	for _, name := range slices.Sorted(maps.Keys(qualifiers(file))) {
 		if path := known[name]; path != "" {
-			missing += "import " + name + " " + strconv.Quote(path) + "\n"
+			imported = append(imported, "import "+name+" "+strconv.Quote(path)+"\n")
 		}
 	}
-	return strings.Replace(source, "package readme\n", "package readme\n"+missing, 1), nil
+	return strings.Replace(source, imported[0], strings.Join(imported, ""), 1), nil
 }
 
 // at makes the compiler count lines as the README does.
@@ -144,7 +144,8 @@ func qualifiers(file *ast.File) map[string]bool {
 
 // uses uses every variable that the statements declare: an excerpt may stop
 // before it does.
-func uses(file *ast.File) (text string) {
+func uses(file *ast.File) string {
+	var text strings.Builder
 	body := file.Decls[len(file.Decls)-1].(*ast.FuncDecl).Body
 	for _, statement := range body.List {
 		assign, ok := statement.(*ast.AssignStmt)
@@ -153,9 +154,9 @@ func uses(file *ast.File) (text string) {
 		}
 		for _, left := range assign.Lhs {
 			if name, ok := left.(*ast.Ident); ok && name.Name != "_" {
-				text += "\n_ = " + name.Name
+				text.WriteString("\n_ = " + name.Name)
 			}
 		}
 	}
-	return text
+	return text.String()
 }

@@ -133,7 +133,7 @@ func readmes(t *testing.T) (files []string) {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../..", filepath.FromSlash(file)))
+	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
