@@ -1,0 +1,93 @@
+package adaptertest
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the golden answers anew, as the reference adapter gives them")
+
+// TestReference runs the suite against an adapter that is right. It also sees
+// that every golden answer is still asked for.
+func TestReference(t *testing.T) {
+	asked := &askedFor{golden: kept{}, names: make(map[string]bool)}
+	if *update {
+		written := &written{answers: make(map[string]string)}
+		asked.golden = written
+		t.Cleanup(func() { written.save(t) })
+	}
+	runCases(realTest{t}, harness(0), allCases(), &settings{golden: asked, patience: 30 * time.Second})
+	if *update || t.Failed() {
+		return
+	}
+	files, err := fs.Glob(goldenFiles, "testdata/golden/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden answers: %v", err)
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".txt"); !asked.names[name] {
+			t.Errorf("no case asks for the golden answer %q", name)
+		}
+	}
+}
+
+// TestRun sees that what adapters call is the suite, and that it takes a
+// framework as it is.
+func TestRun(t *testing.T) {
+	h := harness(routesLate)
+	h.Lacks = RouteInUse | ClientGone | Switching | Writer
+	Run(t, h)
+}
+
+// askedFor notes which golden answers are asked for.
+type askedFor struct {
+	golden goldens
+	mu     sync.Mutex
+	names  map[string]bool
+}
+
+func (a *askedFor) want(name, got string) (string, error) {
+	a.mu.Lock()
+	a.names[name] = true
+	a.mu.Unlock()
+	return a.golden.want(name, got)
+}
+
+// written are golden answers that are written anew. One that is asked for
+// again must be the same.
+type written struct {
+	mu      sync.Mutex
+	answers map[string]string
+}
+
+func (w *written) want(name, got string) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if first, ok := w.answers[name]; ok {
+		return first, nil
+	}
+	w.answers[name] = got
+	return got, nil
+}
+
+func (w *written) save(t *testing.T) {
+	t.Helper()
+	folder := filepath.Join("testdata", "golden")
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range w.answers {
+		if err := os.WriteFile(filepath.Join(folder, name+".txt"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
