@@ -154,7 +154,8 @@ var goldenAllowed = []golden{
 		name: "the largest numbers",
 		decision: ratelimit.Decision{Allowed: true, Policy: "max"}.MadeOf(
 			ratelimit.Part{Name: "max", Limit: ratelimit.FixedWindow(ratelimit.MaxQuota, ratelimit.MaxWindow), Cost: 1, Result: ratelimit.Result{
-				Allowed: true, Limit: 1<<63 - 1, Remaining: 1<<63 - 1, ResetAfter: ratelimit.Never - 1, At: 1<<63 - 1}}),
+				Allowed: true, Limit: 1<<63 - 1, Remaining: 1<<63 - 1, ResetAfter: ratelimit.Never - 1, At: 1<<63 - 1,
+			}}),
 		fields: `Ratelimit: "max";r=999999999999999;t=9223372037
 			Ratelimit-Policy: "max";q=999999999999999;w=31622400
 			X-Ratelimit-Limit: 999999999999999

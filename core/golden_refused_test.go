@@ -1,7 +1,7 @@
 package ratelimit_test
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -110,7 +110,7 @@ var goldenRefused = []golden{
 	},
 	{
 		name: "failed closed",
-		decision: ratelimit.Decision{Reason: ratelimit.ReasonFailedClosed, Degraded: true, Err: fmt.Errorf("dial tcp 10.0.0.5:6379")}.MadeOf(
+		decision: ratelimit.Decision{Reason: ratelimit.ReasonFailedClosed, Degraded: true, Err: errors.New("dial tcp 10.0.0.5:6379")}.MadeOf(
 			ratelimit.Part{Name: "per-ip", Limit: perIP, Cost: 1}),
 		fields: `Cache-Control: no-store
 			Retry-After: 1`,
@@ -119,7 +119,7 @@ var goldenRefused = []golden{
 	},
 	{
 		name:     "canceled",
-		decision: ratelimit.Decision{Reason: ratelimit.ReasonCanceled, Err: fmt.Errorf("context canceled")}.MadeOf(),
+		decision: ratelimit.Decision{Reason: ratelimit.ReasonCanceled, Err: errors.New("context canceled")}.MadeOf(),
 		fields:   `Cache-Control: no-store`,
 		json:     `{"error":"request_canceled","message":"The request ended before it could be served.","limit":null,"remaining":null,"reset":null,"retry_after":null,"policy":null}`,
 		problem:  `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"The request ended before it could be served."}`,

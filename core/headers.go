@@ -6,6 +6,11 @@ import "fmt"
 // value sends X-RateLimit-Limit, -Remaining and -Reset (Unix seconds),
 // RateLimit and RateLimit-Policy of draft-11, Retry-After on refusals, and a
 // body in the form the client prefers. It is given to [New] with [Headers].
+//
+// Policies that are hidden, in shadow or unlimited are in none of the fields. A
+// request let through because the store failed has RateLimit-Policy alone; one
+// refused because of that (503) has Retry-After: 1 and none of the others. What
+// is not known is left out: a wait, if waiting does not help.
 type HeaderConfig struct {
 	// Draft is the form of the RateLimit fields; the zero value is Draft11.
 	Draft Draft

@@ -12,13 +12,15 @@ import (
 // one is an allowed decision of one policy of 100 per minute.
 func one(name string, limit, remaining int64) *ratelimit.Decision {
 	return ratelimit.Decision{Allowed: true, Policy: name}.MadeOf(ratelimit.Part{
-		Name: name, Limit: ratelimit.PerMinute(limit), Cost: 1, Result: allowed(limit, remaining, 10*time.Second)})
+		Name: name, Limit: ratelimit.PerMinute(limit), Cost: 1, Result: allowed(limit, remaining, 10*time.Second),
+	})
 }
 
 // refusal is a denial by one policy of one per minute.
 func refusal(name string, wait time.Duration) *ratelimit.Decision {
 	return ratelimit.Decision{Reason: ratelimit.ReasonRateLimited, Policy: name, RetryAfter: wait, Result: denied}.MadeOf(ratelimit.Part{
-		Name: name, Limit: ratelimit.PerMinute(1), Cost: 1, Result: ratelimit.Result{Limit: 1, RetryAfter: wait, ResetAfter: wait, At: start}})
+		Name: name, Limit: ratelimit.PerMinute(1), Cost: 1, Result: ratelimit.Result{Limit: 1, RetryAfter: wait, ResetAfter: wait, At: start},
+	})
 }
 
 var hiddenRefusal = ratelimit.Decision{Reason: ratelimit.ReasonRateLimited, RetryAfter: time.Second, Result: denied}.MadeOf(
@@ -97,8 +99,10 @@ var merges = []struct {
 	},
 	{
 		name: "an inner one failed open",
-		decisions: []*ratelimit.Decision{one("a", 100, 99),
-			ratelimit.Decision{Allowed: true, Reason: ratelimit.ReasonFailedOpen}.MadeOf(ratelimit.Part{Name: "b", Limit: perIP, Result: ratelimit.Result{Allowed: true}})},
+		decisions: []*ratelimit.Decision{
+			one("a", 100, 99),
+			ratelimit.Decision{Allowed: true, Reason: ratelimit.ReasonFailedOpen}.MadeOf(ratelimit.Part{Name: "b", Limit: perIP, Result: ratelimit.Result{Allowed: true}}),
+		},
 		want: `Ratelimit: "a";r=99;t=10
 			Ratelimit-Policy: "a";q=100;w=60, "b";q=100;w=60
 			X-Ratelimit-Limit: 100
@@ -158,7 +162,8 @@ var merges = []struct {
 		there:  http.Header{"X-Ratelimit-Limit": {"10"}, "X-Ratelimit-Remaining": {"9"}, "X-Ratelimit-Reset": {"1"}},
 		config: ratelimit.HeaderConfig{Draft: ratelimit.NoDraft},
 		decisions: []*ratelimit.Decision{ratelimit.Decision{Allowed: true, Policy: "shut"}.MadeOf(ratelimit.Part{
-			Name: "shut", Limit: ratelimit.TokenBucket(0, time.Second, 2), Cost: 1, Result: allowed(2, 1, ratelimit.Never)})},
+			Name: "shut", Limit: ratelimit.TokenBucket(0, time.Second, 2), Cost: 1, Result: allowed(2, 1, ratelimit.Never),
+		})},
 		want: `X-Ratelimit-Limit: 2
 			X-Ratelimit-Remaining: 1`,
 	},

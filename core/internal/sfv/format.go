@@ -3,6 +3,7 @@ package sfv
 import (
 	"encoding/base64"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -28,7 +29,7 @@ func FormatList(list []Item) string {
 func formatBare(b Bare) string {
 	switch b.Kind {
 	case Integer:
-		return fmt.Sprintf("%d", b.Int)
+		return strconv.FormatInt(b.Int, 10)
 	case Decimal:
 		return formatDecimal(b.Int)
 	case String:
