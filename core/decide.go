@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -156,6 +157,7 @@ func (w *work) open() {
 
 // takeLocally asks the fallback store for the policies that fail to it.
 func (l *Limiter) takeLocally(ctx context.Context, w *work) {
+	all, charges := slices.Clone(w.asked), slices.Clone(w.charges)
 	n := 0
 	for i := range w.asked {
 		if p := w.asked[i].policy; p.OnStoreFailure == FailLocal {
@@ -179,6 +181,7 @@ func (l *Limiter) takeLocally(ctx context.Context, w *work) {
 	default:
 		l.storeFailed(ctx, &StoreFailure{Operation: "take", Fallback: true, Err: err})
 		w.took, w.localErr = nil, err
+		w.asked, w.charges = all, charges
 		w.open()
 	}
 }

@@ -368,3 +368,15 @@ func TestDiagnosticsOnceEach(t *testing.T) {
 		t.Errorf("logged %v\nwant   %v", log.codes, want)
 	}
 }
+
+func TestFailedOpenAdvertisesWhatWouldHaveApplied(t *testing.T) {
+	store, fallback := newModelStore(), newModelStore()
+	store.fails, fallback.fails = errors.New("main down"), errors.New("fallback down")
+	l := mustNew(t, store, ratelimit.Fallback(fallback, 2),
+		ratelimit.Policy{Name: "a", Limit: ratelimit.PerMinute(10)},
+		ratelimit.Policy{Name: "b", Limit: ratelimit.PerMinute(20), OnStoreFailure: ratelimit.FailLocal})
+	call, header := begin(l, &fakeRequest{})
+	if got := header.Get("RateLimit-Policy"); !call.Proceed() || got != `"a";q=10;w=60, "b";q=20;w=60` || len(header) != 1 {
+		t.Errorf("proceeds %v, fields %v", call.Proceed(), header)
+	}
+}

@@ -114,7 +114,8 @@ type PolicyResult struct {
 func (p *PolicyResult) Violated() bool { return !p.Result.Allowed }
 
 // Policies returns the result of every policy that was decided, in the order
-// given to [New]. It is empty if the store failed open.
+// given to [New]. If the store failed open it has the policies that would have
+// applied, with a Result that says no more than Allowed.
 func (d *Decision) Policies() []PolicyResult {
 	if d.more != nil {
 		return d.more
