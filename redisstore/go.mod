@@ -15,3 +15,7 @@ require (
 )
 
 replace github.com/go-floodgate/floodgate/core => ../core
+
+require github.com/go-floodgate/floodgate/memstore v0.1.0
+
+replace github.com/go-floodgate/floodgate/memstore => ../memstore

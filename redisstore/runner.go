@@ -2,6 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -80,6 +83,7 @@ func (r *runner) exchange(l *lane) error {
 	answered := false
 	for _, p := range r.programs {
 		err := p.cmd.Err()
+		err = asTimeout(err)
 		if err == nil {
 			answered = true
 		} else if failure == nil {
@@ -91,6 +95,19 @@ func (r *runner) exchange(l *lane) error {
 		return nil
 	}
 	return failure
+}
+
+// asTimeout is ErrTimeout for the client's own ways of saying so.
+func asTimeout(err error) error {
+	var network net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return ErrTimeout
+	case errors.As(err, &network) && network.Timeout():
+		return fmt.Errorf("%w (%w)", ErrTimeout, err)
+	default:
+		return err
+	}
 }
 
 func send(ctx context.Context, client sender, cmds []redis.Cmder) {
