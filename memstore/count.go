@@ -11,6 +11,7 @@ type key struct {
 	tag      uint64
 	fraction uint32
 	where    where
+	slot     int8 // of the entry that would have to make way, see shard.room
 }
 
 type where uint8
@@ -24,7 +25,8 @@ const (
 // newcomer decides where a charge is counted whose key has no entry, and
 // returns the entry if there is one after all, the shared one.
 func (sh *shard) newcomer(t *table, k *key, c *ratelimit.Charge, now int64) *entry {
-	if sh.room(t, k.tag, k.fraction, now) {
+	slot, ok := sh.room(t, k.tag, k.fraction, now)
+	if k.slot = int8(slot); ok {
 		return nil
 	}
 	k.tag, k.where = t.spillTag(c), together
@@ -103,7 +105,7 @@ func (sh *shard) apply(do algorithm.Action, s *algorithm.State, now int64, l *ra
 // create makes the entry of a key that has none.
 func (sh *shard) create(t *table, k *key, now int64) *entry {
 	if k.where == alone {
-		return sh.admit(t, k.tag, k.fraction, now)
+		return sh.admit(t, k.tag, k.fraction, now, int(k.slot))
 	}
 	return sh.admitTogether(k.tag, now)
 }

@@ -12,13 +12,15 @@ import (
 // segment is.
 const candidates = 8
 
+const noSlot = -1
+
 // victim picks the slot of a segment that a newcomer may have: that of a fully
 // replenished entry, which holds no information, else that of the one with the
-// smallest share of its limit used. What is at its limit is never given up; -1
-// if all are. Neither recency nor expiry counts: by those a flood of new keys
+// smallest share of its limit used. What is at its limit is never given up;
+// noSlot if all are. Neither recency nor expiry counts: by those a flood of new keys
 // frees those that are blocked.
 func (sh *shard) victim(g *segment, tag uint64, now int64) (slot int, used int64) {
-	slot = -1
+	slot = noSlot
 	var capacity int64
 	seen, i := 0, home(tag)
 	for range slotsPerSegment {
@@ -27,10 +29,10 @@ func (sh *shard) victim(g *segment, tag uint64, now int64) (slot int, used int64
 			if u == 0 {
 				return i, 0
 			}
-			if u < c && (slot < 0 || smaller(u, c, used, capacity)) {
+			if u < c && (slot == noSlot || smaller(u, c, used, capacity)) {
 				slot, used, capacity = i, u, c
 			}
-			if seen++; seen >= candidates && slot >= 0 {
+			if seen++; seen >= candidates && slot != noSlot {
 				break
 			}
 		}
@@ -56,23 +58,25 @@ func (sh *shard) used(e *entry, now int64) (used, capacity int64) {
 	return algorithm.Used(&s, now, limit), limit.Capacity()
 }
 
-// room reports whether a newcomer can have an entry of its own. That holds for
-// as long as the shard is locked and nobody else is let in.
-func (sh *shard) room(t *table, tag uint64, fraction uint32, now int64) bool {
+// room reports whether a newcomer can have an entry of its own, and which slot
+// it would have to take (noSlot: a free one). That holds for as long as the
+// shard is locked and nobody else is let in.
+func (sh *shard) room(t *table, tag uint64, fraction uint32, now int64) (slot int, ok bool) {
 	if t.keys.Load() < t.most {
-		return true
+		return noSlot, true
 	}
 	g := sh.segment(fraction)
 	if g == nil {
-		return false
+		return noSlot, false
 	}
-	slot, _ := sh.victim(g, tag, now)
-	return slot >= 0
+	slot, _ = sh.victim(g, tag, now)
+	return slot, slot != noSlot
 }
 
 // admit makes an entry for a newcomer, whose state and limit the caller has to
-// write at once; nil if there is no room.
-func (sh *shard) admit(t *table, tag uint64, fraction uint32, now int64) *entry {
+// write at once; nil if there is no room. The slot is what room has just said,
+// or noSlot.
+func (sh *shard) admit(t *table, tag uint64, fraction uint32, now int64, slot int) *entry {
 	for {
 		g := sh.segment(fraction)
 		if g == nil {
@@ -85,12 +89,18 @@ func (sh *shard) admit(t *table, tag uint64, fraction uint32, now int64) *entry 
 		if !full && t.reserve() {
 			return g.add(tag)
 		}
-		slot, used := sh.victim(g, tag, now)
-		expired := slot >= 0 && used == 0
-		if full && !expired && t.keys.Load() < t.most && sh.grow(t, g) {
+		if slot == noSlot {
+			slot, _ = sh.victim(g, tag, now)
+		}
+		used := int64(0)
+		if slot != noSlot {
+			used, _ = sh.used(&g.slots[slot], now)
+		}
+		if full && (slot == noSlot || used > 0) && t.keys.Load() < t.most && sh.grow(t, g) {
+			slot = noSlot
 			continue // only the segment was full, not the store
 		}
-		if slot < 0 {
+		if slot == noSlot {
 			return nil
 		}
 		sh.counts.evicted(used)

@@ -219,7 +219,7 @@ func (in *dumpReader) entry(t *table, limits []ratelimit.Limit, now int64) {
 		in.err = fmt.Errorf("the dump has more keys than the cap of %d allows: give New a higher WithMaxKeys", t.most)
 		return
 	}
-	e := sh.admit(t, tag, fraction, now)
+	e := sh.admit(t, tag, fraction, now, noSlot)
 	if e == nil || sh.counts.forgotten > 0 {
 		in.fail("keys that are not spread evenly")
 		return

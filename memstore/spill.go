@@ -27,7 +27,7 @@ func (sh *shard) spilled(spillTag uint64) *entry {
 
 // roomTogether reports whether there can be one more shared count.
 func (sh *shard) roomTogether(now int64) bool {
-	return sh.spill == nil || sh.spill.count < slotsPerSegment || sh.expired(sh.spill, now) >= 0
+	return sh.spill == nil || sh.spill.count < slotsPerSegment || sh.expired(sh.spill, now) != noSlot
 }
 
 // admitTogether makes one, nil if there is no room for it.
@@ -37,7 +37,7 @@ func (sh *shard) admitTogether(spillTag uint64, now int64) *entry {
 	}
 	if sh.spill.count == slotsPerSegment {
 		slot := sh.expired(sh.spill, now)
-		if slot < 0 {
+		if slot == noSlot {
 			return nil
 		}
 		sh.clear(&sh.spill.slots[slot])
@@ -46,7 +46,7 @@ func (sh *shard) admitTogether(spillTag uint64, now int64) *entry {
 	return sh.spill.add(spillTag)
 }
 
-// expired is a slot of a segment that holds no information, -1 if all do.
+// expired is a slot of a segment that holds no information, noSlot if all do.
 func (sh *shard) expired(g *segment, now int64) int {
 	for i := range g.slots {
 		if e := &g.slots[i]; e.tag != 0 {
@@ -55,7 +55,7 @@ func (sh *shard) expired(g *segment, now int64) int {
 			}
 		}
 	}
-	return -1
+	return noSlot
 }
 
 // crowded is the answer to a newcomer for whom there is not even a shared

@@ -29,22 +29,27 @@ const (
 	// manyShards is from when on a table grows by larger shards rather than
 	// more of them; largeShard is how many segments a shard has at most, so
 	// that its directory stays small.
-	manyShards, largeShardBits = 64, 8
+	manyShards, largeShardBits = 64, 10
 	// spareDepth is how far a directory may outgrow what a full table needs.
 	spareDepth = 8
 )
 
 func newTable(s seed, most int64, steady bool) *table {
-	segments := uint64(most+meanCount-1) / meanCount
-	depth := 0
-	for depth < largeShardBits && segments>>depth >= 2*manyShards {
-		depth++
-	}
-	shards := (segments + 1<<depth - 1) >> depth
+	shards, depth := layout(most)
 	return &table{
 		seed: s, hasher: newHasher(s), shards: make([]shard, shards),
 		most: most, maxDepth: uint8(depth + spareDepth), steady: steady,
 	}
+}
+
+// layout is how many shards a table has, and the depth of their directories
+// when it is full.
+func layout(most int64) (shards uint64, depth int) {
+	segments := uint64(most+meanCount-1) / meanCount
+	for depth < largeShardBits && segments>>depth >= 2*manyShards {
+		depth++
+	}
+	return (segments + 1<<depth - 1) >> depth, depth
 }
 
 // place is where a tag belongs: the upper half of it picks the shard, and what

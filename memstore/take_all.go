@@ -67,6 +67,7 @@ func (t *table) decide(charges []ratelimit.Charge, parts []part, now int64, resu
 		}
 		if p.fresh = e == nil; p.fresh {
 			e = p.shard.newcomer(t, &p.key, c, now)
+			p.slot = noSlot // others may come first
 		}
 		if c.Mode == ratelimit.ModeOnDenial {
 			continue

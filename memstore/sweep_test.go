@@ -1,0 +1,102 @@
+package memstore
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+)
+
+// TestSweep counts many keys once each and then lets one client go on: the
+// entries of the others have to go, and the memory they took with them. The
+// bubble's clock is the store's own, which cannot go back.
+func TestSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const keys = 20_000
+		s := New(WithMaxKeys(2 * keys))
+		for i := range keys {
+			a := algorithms[i%len(algorithms)]
+			admit(t, s, on(name(i), limitOf(a, 3, time.Minute), 1))
+			admit(t, s, on(name(i), limitOf(a, 3, time.Minute), 2))
+		}
+		if held, segments := heldKeys(t, s); held != keys || segments < keys/slotsPerSegment {
+			t.Fatalf("%d keys held in %d segments, want %d", held, segments, keys)
+		}
+		time.Sleep(2*time.Minute + time.Second)
+		// New keys, each of which expires before the next, in all shards.
+		brief := limitOf(ratelimit.AlgorithmTokenBucket, 1, time.Millisecond)
+		for i := range keys {
+			time.Sleep(time.Millisecond)
+			admit(t, s, on(name(keys+i), brief, 1))
+		}
+		table := s.table.Load()
+		held, segments := heldKeys(t, s)
+		if most := 64 * len(table.shards); held > most || segments > 2*len(table.shards) {
+			t.Errorf("%d keys in %d segments are left of %d expired ones, want few", held, segments, 2*keys)
+		}
+		for i := range table.shards {
+			if n := len(table.shards[i].logs.pages); n > 1 {
+				t.Errorf("shard %d: %d pages of logs are left", i, n)
+			}
+		}
+		if stats := s.Stats(); stats.Expired < 2*keys-int64(held) || stats.Forgotten != 0 {
+			t.Errorf("%+v, want all expired and none forgotten", stats)
+		}
+	})
+}
+
+// TestSweepWithoutNewKeys has nothing but a well-known client.
+func TestSweepWithoutNewKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(WithMaxKeys(100)) // few shards
+		l := limitOf(ratelimit.AlgorithmFixedWindow, 1000, time.Minute)
+		for i := range 100 {
+			admit(t, s, on(name(i), l, 1))
+		}
+		time.Sleep(time.Minute)
+		forever := limitOf(ratelimit.AlgorithmFixedWindow, ratelimit.MaxQuota, ratelimit.MaxWindow)
+		for i := range 10_000 {
+			admit(t, s, on(name(i%10), forever, 1))
+		}
+		if held, _ := heldKeys(t, s); held > 20 {
+			t.Errorf("%d keys held, want the 10 in use", held)
+		}
+	})
+}
+
+// TestExpiryWaits: an entry goes when it is as good as new, not before, each by
+// its own window.
+func TestExpiryWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(WithMaxKeys(1000))
+		for _, a := range algorithms {
+			day := on("long", limitOf(a, 3, 24*time.Hour), 3)
+			admit(t, s, day)
+			for i := range 2000 {
+				time.Sleep(time.Second)
+				admit(t, s, on(name(i), limitOf(a, 1, time.Millisecond), 1))
+			}
+			day.Cost = 0
+			if got := take(t, s, day)[0]; got.Remaining > 1 {
+				t.Errorf("%v: 3 of 3 per day used half an hour ago, %d left", a, got.Remaining)
+			}
+		}
+	})
+}
+
+// TestClockBackKeepsExpired: with a clock that may go back, nothing is swept
+// that would be needed again.
+func TestClockBackKeepsExpired(t *testing.T) {
+	for _, a := range algorithms {
+		s, clock := open(1000)
+		c := on("client", limitOf(a, 1, time.Second), 1)
+		admit(t, s, c)
+		clock.advance(time.Hour)
+		for i := range 5000 {
+			admit(t, s, on(name(i%500), limitOf(a, 100, time.Second), 1))
+		}
+		clock.advance(-time.Hour)
+		deny(t, s, c)
+	}
+}
