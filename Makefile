@@ -128,3 +128,20 @@ verify-mods:
 .PHONY: verify-structure
 verify-structure:
 	@cd scripts && go run ./verify structure
+
+## consumer-check: fails if a module drags in more than its user asked for
+.PHONY: consumer-check
+consumer-check:
+	@cd scripts && go run ./consumer
+
+## code-lines: the lines of code of each adapter
+.PHONY: code-lines
+code-lines:
+	@cd scripts && go run ./codelines
+
+## release: prepares one in a copy and shows it; needs VERSION=v0.1.0, APPLY=1 changes this tree
+VERSION ?=
+APPLY ?=
+.PHONY: release
+release:
+	@cd scripts && go run ./release $(if $(APPLY),-apply) $(VERSION)
