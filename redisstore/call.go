@@ -20,6 +20,8 @@ type item struct {
 	// at and change are an adjustment's; reset removes the key instead.
 	at, change int64
 	reset      bool
+	// undo, if set, is what an adjustment goes back to rather.
+	undo *undo
 	// origin is where the item stood in what the caller gave.
 	origin int
 	// index is the number of the key in the program, from 1.
@@ -40,18 +42,28 @@ type call struct {
 	// Written by the runner before it finishes the call.
 	results  []ratelimit.Result
 	admitted bool
-	// before are the states that the charges were decided on, kept only if
-	// the request has other calls beside this one.
-	before []algorithm.State
-	now    int64
-	err    error
+	// before and after are the states of the charges' keys, kept only of a
+	// shared call.
+	before, after []keyState
+	now           int64
+	err           error
 
-	shared   bool // the request has other calls
+	shared   bool // the request has other calls, and this one may be undone
 	detached bool // nobody waits for it
 	state    atomic.Int32
 	done     chan struct{} // holds one token once finished
 	timer    *time.Timer
 }
+
+// keyState is the state of a key as replay has it and, of a log, the stored
+// time.
+type keyState struct {
+	algorithm.State
+	stored int64
+}
+
+// undo is what a key should be, and what it is to become again.
+type undo struct{ after, before keyState }
 
 // The states of a call.
 const (
@@ -70,7 +82,7 @@ func newCall() *call { return calls.Get().(*call) }
 
 func (c *call) release() {
 	clear(c.items)
-	c.items, c.results, c.before = c.items[:0], c.results[:0], c.before[:0]
+	c.items, c.results, c.before, c.after = c.items[:0], c.results[:0], c.before[:0], c.after[:0]
 	c.adjusts, c.shared, c.detached, c.admitted, c.err = false, false, false, false, nil
 	c.state.Store(callWaiting)
 	calls.Put(c)

@@ -25,6 +25,16 @@ func TestConformance(t *testing.T) {
 			return redis.NewClient(&redis.Options{Addr: server.Addr})
 		})
 	})
+	t.Run("cluster", func(t *testing.T) {
+		cluster := redistest.StartCluster(t, 0)
+		conform(t, func(testing.TB) redis.UniversalClient { return clusterClient(cluster) })
+	})
+	t.Run("sentinel", func(t *testing.T) {
+		sentinel := redistest.StartSentinel(t)
+		conform(t, func(testing.TB) redis.UniversalClient {
+			return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: redistest.MasterName, SentinelAddrs: []string{sentinel.Addr}})
+		})
+	})
 }
 
 // conform runs the suite on stores that connect by dial, each with keys of its

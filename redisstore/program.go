@@ -6,7 +6,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
-	"github.com/go-floodgate/floodgate/core/algorithm"
 )
 
 // latest is the latest instant the script can calculate with, the year 2255.
@@ -28,7 +27,7 @@ type program struct {
 	args  []any
 	cmd   *command
 
-	states []algorithm.State
+	states []keyState
 }
 
 // keyShape is what tells how a key's state is written.
@@ -75,6 +74,9 @@ func resetMap(m map[string]int32) map[string]int32 {
 // add appends a call's requests.
 func (p *program) add(c *call) {
 	p.calls = append(p.calls, c)
+	if c.shared {
+		p.integer(-2)
+	}
 	if !c.adjusts {
 		p.integer(int64(len(c.items)))
 	}
@@ -89,17 +91,36 @@ func (p *program) add(c *call) {
 			continue
 		}
 		if c.adjusts {
-			p.integer(0)
+			if item.undo != nil {
+				p.integer(-3)
+			} else {
+				p.integer(0)
+			}
 			p.integer(int64(item.index))
 			p.integer(limit)
 			p.integer(item.at)
 			p.integer(item.change)
+			if u := item.undo; u != nil {
+				p.state(&u.after)
+				p.state(&u.before)
+			}
 			continue
 		}
 		p.integer(int64(item.index))
 		p.integer(limit + int64(item.mode))
 		p.integer(item.cost)
 	}
+}
+
+// state appends a state as the script has it.
+func (p *program) state(s *keyState) {
+	if s.stored >= 0 {
+		p.integer(s.stored)
+	} else {
+		p.integer(s.Time)
+	}
+	p.integer(s.Level)
+	p.integer(s.Rest)
 }
 
 func (p *program) key(item *item) int32 {

@@ -20,7 +20,7 @@ var errReply = errors.New("redisstore: the script's answer can't be read: is som
 // units in view and, in Rest, the time of its last entry.
 type replay struct {
 	now      int64
-	states   []algorithm.State // by key, from 0
+	states   []keyState // by key, from 0
 	verdicts string
 	releases string
 }
@@ -49,10 +49,13 @@ func (r *replay) read(p *program, answer string) error {
 	r.now, answer = integer(answer, 7), answer[7:]
 	p.states = p.states[:0]
 	for _, shape := range p.shapes {
-		s := algorithm.State{Time: integer(answer, 7), Level: integer(answer[7:], 7)}
+		s := keyState{stored: -1}
+		s.Time, s.Level = integer(answer, 7), integer(answer[7:], 7)
 		switch shape.algorithm {
-		case ratelimit.AlgorithmSlidingWindow, ratelimit.AlgorithmSlidingLog:
+		case ratelimit.AlgorithmSlidingWindow:
 			s.Rest = integer(answer[14:], 7)
+		case ratelimit.AlgorithmSlidingLog:
+			s.Rest, s.stored = integer(answer[14:], 7), integer(answer[21:], 7)
 		case ratelimit.AlgorithmTokenBucket, ratelimit.AlgorithmLeakyBucket:
 			s.Rest = integer(answer[14:], 6)
 		}
@@ -68,8 +71,10 @@ func recordSize(a ratelimit.Algorithm) int {
 	switch a {
 	case ratelimit.AlgorithmFixedWindow:
 		return 14
-	case ratelimit.AlgorithmSlidingWindow, ratelimit.AlgorithmSlidingLog:
+	case ratelimit.AlgorithmSlidingWindow:
 		return 21
+	case ratelimit.AlgorithmSlidingLog:
+		return 28
 	default:
 		return 20
 	}
@@ -99,10 +104,16 @@ func (r *replay) run(c *call) error {
 			c.before = append(c.before, *r.of(&c.items[i]))
 		}
 	}
-	return r.decide(c, admitted)
+	err := r.decide(c, admitted)
+	if c.shared {
+		for i := range c.items {
+			c.after = append(c.after, *r.of(&c.items[i]))
+		}
+	}
+	return err
 }
 
-func (r *replay) of(item *item) *algorithm.State { return &r.states[item.index-1] }
+func (r *replay) of(item *item) *keyState { return &r.states[item.index-1] }
 
 // decide answers a request as DESIGN says: each charge on the state as it was
 // found and what the request takes of the same key before it.
@@ -195,12 +206,12 @@ func (r *replay) look(item *item, cost int64) ratelimit.Result {
 	return lookAt(r.of(item), r.now, &item.limit, min(cost, algorithm.MaxUnits), item.released)
 }
 
-func lookAt(s *algorithm.State, now int64, l *ratelimit.Limit, cost, released int64) ratelimit.Result {
+func lookAt(s *keyState, now int64, l *ratelimit.Limit, cost, released int64) ratelimit.Result {
 	var r ratelimit.Result
 	if l.Algorithm == ratelimit.AlgorithmSlidingLog {
 		algorithm.LogResult(algorithm.ActionLook, s.Time, s.Level, s.Rest, released, l, cost, &r)
 	} else {
-		algorithm.Apply(algorithm.ActionLook, s, now, l, cost, &r)
+		algorithm.Apply(algorithm.ActionLook, &s.State, now, l, cost, &r)
 	}
 	return r
 }
@@ -212,10 +223,10 @@ func (r *replay) take(item *item) ratelimit.Result {
 	if item.limit.Algorithm == ratelimit.AlgorithmSlidingLog {
 		algorithm.LogResult(algorithm.ActionForce, s.Time, s.Level, s.Rest, 0, &item.limit, item.cost, &result)
 		if item.cost > 0 {
-			s.Level, s.Rest = min(s.Level+item.cost, algorithm.MaxUnits), s.Time
+			s.Level, s.Rest, s.stored = min(s.Level+item.cost, algorithm.MaxUnits), s.Time, s.Time
 		}
 	} else {
-		algorithm.Apply(algorithm.ActionForce, s, r.now, &item.limit, item.cost, &result)
+		algorithm.Apply(algorithm.ActionForce, &s.State, r.now, &item.limit, item.cost, &result)
 	}
 	return result
 }

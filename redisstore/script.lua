@@ -9,6 +9,9 @@
 --              n, and n charges of 3: key, 8 * limit + mode, cost
 --              0, and an adjustment of 4: key, 8 * limit, at, change
 --              -1, and a reset of 2: key, 8 * limit
+--              -2, n, and charges as above, which may be undone
+--              -3, and an undoing of 10: key, 8 * limit, at, change, the state
+--              that is expected and the one to go back to (time, units, rest)
 --
 -- Keys and limits are counted from 1, and a key is named for the first time in
 -- the order of KEYS. The answer is one string: the time (7 bytes), each key as
@@ -105,7 +108,8 @@ local function plus(units, change)
 end
 
 -- What the answer tells of a key: the stored value, or a fresh one in its
--- place; of a log the time that counts, the units in view and the last entry.
+-- place; of a log the time that counts, the units in view, the last entry and
+-- the stored time.
 local FRESH = {
   [FIXED] = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0',
   [SLIDING] = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0',
@@ -139,7 +143,7 @@ local function loadLog(k, v, window)
     end
   end
   T[k], U[k], V[k], E[k], F[k], G[k], P[k] = t, used, at, entries, from, gone, pending
-  return pack('<I7I7I7', at, used, last)
+  return pack('<I7I7I7I7', at, used, last, t)
 end
 
 local function load(k, limit)
@@ -228,14 +232,16 @@ local function released(k, units)
   return V[k]
 end
 
-local function commit(k, limit, cost)
+-- Takes a cost. What may be undone keeps the entries that a log has out of
+-- view.
+local function commit(k, limit, cost, undoable)
   if cost == 0 then return end
   local t, u, r = view(k, limit)
   local after = plus(u, cost)
   if A[limit] == LOG then
     t = V[k]
     P[k] = P[k] + after - u
-    if F[k] > 1 then E[k], F[k], G[k] = sub(E[k], F[k]), 1, 0 end
+    if F[k] > 1 and not undoable then E[k], F[k], G[k] = sub(E[k], F[k]), 1, 0 end
   end
   T[k], U[k], R[k] = t, after, r
   owner[k], dirty[k] = limit, true
@@ -278,7 +284,7 @@ end
 
 -- Several charges: each is decided on the state as it is and what the request
 -- takes of the same key before it; then all are taken, or none is.
-local function decideAll(from, count)
+local function decideAll(from, count, undoable)
   local before, fit, admitted = {}, {}, true
   for i = 0, count - 1 do
     local k, limit, cost = p[from + 3 * i], p[from + 3 * i + 1], p[from + 3 * i + 2]
@@ -307,7 +313,7 @@ local function decideAll(from, count)
     local mode = limit % 8
     limit = (limit - mode) / 8
     if admitted then
-      if mode == FORCE or fit[i] and mode <= SHADOW then commit(k, limit, cost) end
+      if mode == FORCE or fit[i] and mode <= SHADOW then commit(k, limit, cost, undoable) end
     elseif mode == ONDENIAL then
       commit(k, limit, cost)
     end
@@ -388,6 +394,23 @@ local function adjust(k, limit, charged, change)
   owner[k], dirty[k] = limit, true
 end
 
+-- Gives back what a request took that was denied elsewhere: if nobody has
+-- changed the key meanwhile, it becomes what it was.
+local function undo(from)
+  local k, limit, charged, change = p[from], p[from + 1] / 8, p[from + 2], p[from + 3]
+  if not T[k] then out[k + 1] = load(k, limit) end
+  local same = T[k] == p[from + 4] and U[k] == p[from + 5]
+  if A[limit] == LOG then
+    adjustEntry(k, limit, charged, change)
+    if same and T[k] == p[from + 4] then T[k] = p[from + 7] end
+  elseif same and R[k] == p[from + 6] then
+    T[k], U[k], R[k] = p[from + 7], p[from + 8], p[from + 9]
+    owner[k], dirty[k] = limit, true
+  else
+    adjust(k, limit, charged, change)
+  end
+end
+
 local function reset(k, limit)
   if not T[k] then out[k + 1] = load(k, limit) end
   T[k], U[k], R[k] = 0, 0, 0
@@ -408,6 +431,15 @@ while pos <= size do
     gone[p[pos + 1]] = nil
     adjust(p[pos + 1], p[pos + 2] / 8, p[pos + 3], p[pos + 4])
     pos = pos + 5
+  elseif count == -2 then
+    count = p[pos + 1]
+    verdicts[n] = decideAll(pos + 2, count, true) and '1' or '0'
+    n = n + 1
+    pos = pos + 2 + 3 * count
+  elseif count == -3 then
+    gone[p[pos + 1]] = nil
+    undo(pos + 1)
+    pos = pos + 11
   elseif count == -1 then
     reset(p[pos + 1], p[pos + 2] / 8)
     pos = pos + 3

@@ -104,8 +104,7 @@ func (r *request) giveBack(results []ratelimit.Result) []part {
 		for j := range c.items {
 			item := c.items[j]
 			if item.taken(&c.results[j]) && item.cost > 0 {
-				item.at, item.change = c.results[j].At, -item.cost
-				back.items = append(back.items, item)
+				back.undo(c, j)
 			}
 			if results != nil {
 				results[item.origin] = item.denied(&c.before[j], c.now, c.results[j])
@@ -124,13 +123,27 @@ func (r *request) giveBack(results []ratelimit.Result) []part {
 	return undone
 }
 
+// undo adds that what c took for its charge i is given back.
+func (back *call) undo(c *call, i int) {
+	item := c.items[i]
+	for j := range back.items {
+		if other := &back.items[j]; other.key == item.key {
+			other.change = max(other.change-item.cost, -algorithm.MaxUnits)
+			return
+		}
+	}
+	item.at, item.change = c.results[i].At, -item.cost
+	item.undo = &undo{after: c.after[i], before: c.before[i]}
+	back.items = append(back.items, item)
+}
+
 // taken reports whether an admitted request has taken the item.
 func (i *item) taken(result *ratelimit.Result) bool {
 	return i.mode == ratelimit.ModeForce || i.mode <= ratelimit.ModeShadow && result.Allowed
 }
 
 // denied is the answer of a charge that its own place would have admitted.
-func (i *item) denied(before *algorithm.State, now int64, result ratelimit.Result) ratelimit.Result {
+func (i *item) denied(before *keyState, now int64, result ratelimit.Result) ratelimit.Result {
 	allowed := result.Allowed || i.mode == ratelimit.ModeForce
 	if i.mode == ratelimit.ModePeek || !allowed {
 		look := lookAt(before, now, &i.limit, i.cost, i.released)
