@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/gin-gonic/gin v1.12.0
 	github.com/go-floodgate/floodgate/core v0.1.0
+	github.com/go-floodgate/floodgate/memstore v0.1.0
 )
 
 require (
@@ -37,6 +38,10 @@ require (
 	golang.org/x/sys v0.41.0 // indirect
 	golang.org/x/text v0.34.0 // indirect
 	google.golang.org/protobuf v1.36.10 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
 )
 
-replace github.com/go-floodgate/floodgate/core => ../core
+replace (
+	github.com/go-floodgate/floodgate/core => ../core
+	github.com/go-floodgate/floodgate/memstore => ../memstore
+)

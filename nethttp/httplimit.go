@@ -75,6 +75,9 @@ func (p *passage) serve(next http.Handler) {
 	w, r := p.W, p.R
 	if p.Marks() {
 		r = r.WithContext(&p.Call)
+		// A mux notes the pattern in the request that it gets. What is mounted
+		// further out reads it from its own.
+		defer func() { p.R.Pattern = r.Pattern }()
 	}
 	if !p.Settles() {
 		next.ServeHTTP(w, r)
@@ -86,30 +89,37 @@ func (p *passage) serve(next http.Handler) {
 	panicked = false
 }
 
-// observed is w, with every optional interface it has, and notes the status.
+// observed is w, with every optional interface it has, and notes the status
+// that is sent: the first one, 200 if something else is sent first.
 func observed(w http.ResponseWriter, status *int) http.ResponseWriter {
-	final := false
+	sent := false
 	return httpsnoop.Wrap(w, httpsnoop.Hooks{
 		WriteHeader: func(next httpsnoop.WriteHeaderFunc) httpsnoop.WriteHeaderFunc {
 			return func(code int) {
 				// An informational status other than 101 is followed by the
 				// real one.
-				if !final && (code >= http.StatusOK || code == http.StatusSwitchingProtocols) {
-					*status, final = code, true
+				if !sent && (code >= http.StatusOK || code == http.StatusSwitchingProtocols) {
+					*status, sent = code, true
 				}
 				next(code)
 			}
 		},
 		Write: func(next httpsnoop.WriteFunc) httpsnoop.WriteFunc {
 			return func(body []byte) (int, error) {
-				final = true
+				sent = true
 				return next(body)
 			}
 		},
 		ReadFrom: func(next httpsnoop.ReadFromFunc) httpsnoop.ReadFromFunc {
 			return func(body io.Reader) (int64, error) {
-				final = true
+				sent = true
 				return next(body)
+			}
+		},
+		Flush: func(next httpsnoop.FlushFunc) httpsnoop.FlushFunc {
+			return func() {
+				sent = true
+				next()
 			}
 		},
 	})

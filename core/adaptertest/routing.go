@@ -50,8 +50,11 @@ func routeCases() []testCase {
 					script := NewScript(answers(perIPAdmits))
 					site := Site{Use: limits(s.limiter(script, perIP)), Routes: []Route{{Method: "GET", Pattern: "/u/{id}", Handler: ok().handle}}}
 					s.Logf("%s %s", r.method, r.path)
-					s.likeBare(site, r)
-					equal(s, "decisions", len(script.Charges()), 1)
+					a := s.likeBare(site, r)
+					// A router may redirect before any middleware runs.
+					if n := len(script.Charges()); n != 1 && (n != 0 || a.status/100 != 3) {
+						s.Errorf("a request that is answered with %d was decided %d times, want once", a.status, n)
+					}
 				}
 			},
 		},
