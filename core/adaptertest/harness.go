@@ -27,9 +27,10 @@ type Harness struct {
 type Ability uint8
 
 const (
-	// RouteInUse: middleware of the whole application can tell which route
-	// will handle the request. Without it such requests are expected to be
-	// under one route, "unmatched", with a diagnostic: never to be free.
+	// RouteInUse: middleware of the whole application or of a group can tell
+	// which route will handle the request. Without it such requests are
+	// expected to be under one route, "unmatched", with a diagnostic: never to
+	// be free.
 	RouteInUse Ability = 1 << iota
 	// ClientGone: the request's context ends when the client hangs up.
 	ClientGone
@@ -43,7 +44,7 @@ var abilities = [...]struct {
 	flag Ability
 	name string
 }{
-	{RouteInUse, "a route that is known to application-wide middleware"},
+	{RouteInUse, "a route that is known to middleware of the application or a group"},
 	{ClientGone, "a context that ends when the client hangs up"},
 	{Switching, "connections that a handler can take over"},
 	{Writer, "an http.ResponseWriter"},
