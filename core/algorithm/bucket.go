@@ -74,15 +74,11 @@ func decideBucket(s *State, now int64, l *ratelimit.Limit, cost int64, do Action
 
 	*r = ratelimit.Result{Allowed: fits(d.up(), cost, capacity), Limit: capacity, At: at}
 	if l.Algorithm == ratelimit.AlgorithmLeakyBucket {
-		r.Delay = d.wait(l.Quota, window)
-		if r.Delay == ratelimit.Never && cost > 0 {
-			r.Allowed = false // its turn would never come
-		}
-		if !r.Allowed {
-			r.Delay = 0
-			if do == ActionForce {
-				r.Delay = l.LongestWait()
-			}
+		switch {
+		case r.Allowed:
+			r.Delay = d.wait(l.Quota, window)
+		case do == ActionForce:
+			r.Delay = l.LongestWait()
 		}
 	}
 	if !r.Allowed && do != ActionForce {

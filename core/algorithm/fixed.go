@@ -6,14 +6,14 @@ import ratelimit "github.com/go-floodgate/floodgate/core"
 // window's start and what was used in it.
 func fixedView(s *State, now, window int64) (at, start, used int64) {
 	at = inRange(now)
-	if at < s.Time {
+	switch {
+	case at < s.Time:
 		return s.Time, s.Time, s.Level
+	case at-s.Time < window: // the same window, without a division
+		return at, s.Time, s.Level
+	default:
+		return at, at - at%window, 0
 	}
-	start = at - at%window
-	if start > s.Time {
-		return at, start, 0
-	}
-	return at, s.Time, s.Level
 }
 
 func decideFixed(s *State, now int64, l *ratelimit.Limit, cost int64, do Action, r *ratelimit.Result) {
