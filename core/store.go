@@ -44,6 +44,10 @@ type Charge struct {
 	Cost int64
 	// Mode says whether the charge can veto and when it is taken.
 	Mode Mode
+	// Settles says that the charge may be changed by [Store.Adjust] once its
+	// request has ended, so that other requests may pass before their
+	// RetryAfter: a denial is not to be remembered.
+	Settles bool
 }
 
 // Key returns the key the charge is counted under.

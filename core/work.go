@@ -49,7 +49,7 @@ func (l *Limiter) release(w *work) {
 func (w *work) ask(p *policy, limit *PolicyLimit, cost int64, mode Mode) {
 	w.ends = append(w.ends, len(w.keys))
 	w.asked = append(w.asked, asked{policy: p, limit: limit})
-	w.charges = append(w.charges, Charge{Policy: p.Name, Limit: limit.Limit, Cost: cost, Mode: mode})
+	w.charges = append(w.charges, Charge{Policy: p.Name, Limit: limit.Limit, Cost: cost, Mode: mode, Settles: p.settles})
 }
 
 // seal makes the partitions out of w.keys, which nobody writes to any more:

@@ -43,12 +43,13 @@ type call struct {
 	results  []ratelimit.Result
 	admitted bool
 	// before and after are the states of the charges' keys, kept only of a
-	// shared call.
+	// shared call, and the first also of a kept one.
 	before, after []keyState
 	now           int64
 	err           error
 
 	shared   bool // the request has other calls, and this one may be undone
+	kept     bool // the states are wanted, to remember a denial by
 	detached bool // nobody waits for it
 	state    atomic.Int32
 	done     chan struct{} // holds one token once finished
@@ -83,7 +84,7 @@ func newCall() *call { return calls.Get().(*call) }
 func (c *call) release() {
 	clear(c.items)
 	c.items, c.results, c.before, c.after = c.items[:0], c.results[:0], c.before[:0], c.after[:0]
-	c.adjusts, c.shared, c.detached, c.admitted, c.err = false, false, false, false, nil
+	c.adjusts, c.shared, c.kept, c.detached, c.admitted, c.err = false, false, false, false, false, nil
 	c.state.Store(callWaiting)
 	calls.Put(c)
 }

@@ -20,26 +20,26 @@ func freshPrefix() string { return fmt.Sprintf("t%d:", prefixes.Add(1)) }
 
 func TestConformance(t *testing.T) {
 	server := redistest.Start(t)
-	t.Run("standalone", func(t *testing.T) {
-		conform(t, func(testing.TB) redis.UniversalClient {
-			return redis.NewClient(&redis.Options{Addr: server.Addr})
-		})
-	})
+	standalone := func(testing.TB) redis.UniversalClient { return redis.NewClient(&redis.Options{Addr: server.Addr}) }
+	t.Run("standalone", func(t *testing.T) { conform(t, standalone, true, WithDenialCache(0, 0)) })
+	// What another instance resets is seen with a delay, by a clock that does
+	// not stand still: see TestDenialCacheForgets.
+	t.Run("denial cache", func(t *testing.T) { conform(t, standalone, false) })
 	t.Run("cluster", func(t *testing.T) {
 		cluster := redistest.StartCluster(t, 0)
-		conform(t, func(testing.TB) redis.UniversalClient { return clusterClient(cluster) })
+		conform(t, func(testing.TB) redis.UniversalClient { return clusterClient(cluster) }, true, WithDenialCache(0, 0))
 	})
 	t.Run("sentinel", func(t *testing.T) {
 		sentinel := redistest.StartSentinel(t)
 		conform(t, func(testing.TB) redis.UniversalClient {
 			return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: redistest.MasterName, SentinelAddrs: []string{sentinel.Addr}})
-		})
+		}, true, WithDenialCache(0, 0))
 	})
 }
 
 // conform runs the suite on stores that connect by dial, each with keys of its
 // own.
-func conform(t *testing.T, dial func(testing.TB) redis.UniversalClient, options ...Option) {
+func conform(t *testing.T, dial func(testing.TB) redis.UniversalClient, share bool, options ...Option) {
 	t.Helper()
 	open := func(t testing.TB, prefix string, clock *storetest.Clock) ratelimit.Store {
 		t.Helper()
@@ -51,12 +51,15 @@ func conform(t *testing.T, dial func(testing.TB) redis.UniversalClient, options 
 		})
 		return store
 	}
-	storetest.Run(t, storetest.Harness{
+	h := storetest.Harness{
 		New: func(t testing.TB, clock *storetest.Clock) ratelimit.Store {
 			return open(t, freshPrefix(), clock)
 		},
-		Share: func(t testing.TB, store ratelimit.Store, clock *storetest.Clock) ratelimit.Store {
+	}
+	if share {
+		h.Share = func(t testing.TB, store ratelimit.Store, clock *storetest.Clock) ratelimit.Store {
 			return open(t, store.(*Store).keys.prefix, clock)
-		},
-	})
+		}
+	}
+	storetest.Run(t, h)
 }

@@ -53,6 +53,31 @@ func WithBudget(budget time.Duration) Option {
 	}
 }
 
+// How long denials are remembered, and how many; see [WithDenialCache].
+const (
+	DefaultDenialAge = time.Second
+	DefaultDenials   = 10_000
+)
+
+// WithDenialCache sets how long a denial is remembered in this process, and how
+// many are. While it is, the same request (keys, limits and costs) is denied
+// without asking Redis, until it could pass or, at the latest, maxAge after
+// Redis was asked: so soon is seen what another process resets or gives back.
+// Requests with charges that settle or strike are always asked. An age or a
+// number of 0 remembers nothing.
+func WithDenialCache(maxAge time.Duration, most int) Option {
+	return func(s *Store) error {
+		if maxAge < 0 || most < 0 {
+			return fmt.Errorf("redisstore: WithDenialCache(%v, %d): neither may be negative: use 0 to remember nothing", maxAge, most)
+		}
+		s.denials = nil
+		if maxAge > 0 && most > 0 {
+			s.denials = newDenials(s, maxAge, most)
+		}
+		return nil
+	}
+}
+
 // WithObserver tells o of every call to Redis and every change of a circuit
 // breaker.
 func WithObserver(o Observer) Option {

@@ -97,9 +97,13 @@ func (r *replay) run(c *call) error {
 	}
 	admitted := r.verdicts[0] == '1'
 	r.verdicts = r.verdicts[1:]
-	c.sizeResults()
+	for i := range c.items {
+		if item := &c.items[i]; item.limit.Algorithm == ratelimit.AlgorithmSlidingLog {
+			item.released, r.releases = integer(r.releases, 7), r.releases[7:]
+		}
+	}
 	c.admitted = admitted
-	if c.shared {
+	if c.shared || c.kept {
 		for i := range c.items {
 			c.before = append(c.before, *r.of(&c.items[i]))
 		}
@@ -115,17 +119,10 @@ func (r *replay) run(c *call) error {
 
 func (r *replay) of(item *item) *keyState { return &r.states[item.index-1] }
 
-// decide answers a request as DESIGN says: each charge on the state as it was
-// found and what the request takes of the same key before it.
+// decide answers a request as the contract of a store says.
 func (r *replay) decide(c *call, admitted bool) error {
-	fit := true
-	for i := range c.items {
-		item := &c.items[i]
-		c.results[i] = r.look(item, taken(c, i)+item.cost)
-		fit = fit && (c.results[i].Allowed || item.mode != ratelimit.ModeEnforce)
-	}
-	if fit != admitted {
-		return fmt.Errorf("%w (the verdict is %t, the states say %t)", errReply, admitted, fit)
+	if fits := r.judge(c); fits != admitted {
+		return fmt.Errorf("%w (the verdict is %t, the states say %t)", errReply, admitted, fits)
 	}
 	if !admitted {
 		r.deny(c)
@@ -149,6 +146,20 @@ func (r *replay) decide(c *call, admitted bool) error {
 		}
 	}
 	return nil
+}
+
+// judge looks at each charge on the state as it was found and what the request
+// takes of the same key before it, and reports whether all fit that enforce.
+func (r *replay) judge(c *call) bool {
+	c.sizeResults()
+	fits := true
+	for i := range c.items {
+		item := &c.items[i]
+		cost := min(taken(c, i)+item.cost, algorithm.MaxUnits)
+		c.results[i] = lookAt(r.of(item), r.now, &item.limit, cost, item.released)
+		fits = fits && (c.results[i].Allowed || item.mode != ratelimit.ModeEnforce)
+	}
+	return fits
 }
 
 // taken is what a request takes of the key of its charge i before it. A few
@@ -196,14 +207,6 @@ func (r *replay) untouched(item *item) ratelimit.Result {
 // of its key before.
 func (r *replay) keep(item *item) ratelimit.Result {
 	return lookAt(r.of(item), r.now, &item.limit, item.cost, item.released)
-}
-
-// look answers for a cost on the state as it was found.
-func (r *replay) look(item *item, cost int64) ratelimit.Result {
-	if item.limit.Algorithm == ratelimit.AlgorithmSlidingLog {
-		item.released, r.releases = integer(r.releases, 7), r.releases[7:]
-	}
-	return lookAt(r.of(item), r.now, &item.limit, min(cost, algorithm.MaxUnits), item.released)
 }
 
 func lookAt(s *keyState, now int64, l *ratelimit.Limit, cost, released int64) ratelimit.Result {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/core/algorithm"
 )
 
 // errNoServer says that a Ring has no shard that is up.
@@ -17,6 +18,7 @@ var errNoServer = errors.New("redisstore: no server of the ring is up")
 type request struct {
 	store *Store
 	names []byte
+	probe []byte // what a denial is remembered by
 	ends  []int
 	keys  string
 	parts []part
@@ -45,7 +47,7 @@ func (r *request) release() {
 		}
 		r.parts[i] = part{}
 	}
-	r.names, r.ends, r.parts, r.keys = r.names[:0], r.ends[:0], r.parts[:0], ""
+	r.names, r.probe, r.ends, r.parts, r.keys = r.names[:0], r.probe[:0], r.ends[:0], r.parts[:0], ""
 	r.store = nil
 	requests.Put(r)
 }
@@ -88,6 +90,42 @@ func (r *request) add(i int, adjusts bool) (*item, error) {
 	}
 	c.items = append(c.items, item{key: key, origin: i})
 	return &c.items[len(c.items)-1], nil
+}
+
+// ask sends a request whose keys have been added, and fills in the results.
+func (r *request) ask(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result, kept bool) error {
+	r.sealKeys()
+	for i := range charges {
+		c := &charges[i]
+		item, err := r.add(i, false)
+		if err != nil {
+			return err
+		}
+		item.limit, item.cost, item.mode = c.Limit, min(c.Cost, algorithm.MaxUnits), c.Mode
+	}
+	for i := range r.parts {
+		r.parts[i].call.kept = kept
+	}
+	err := r.take(ctx, results)
+	if !kept || err != nil || !denies(charges, results) {
+		r.forgetDenials()
+	}
+	return err
+}
+
+// change sends adjustments or resets. Denials of the keys are forgotten even
+// if it fails: nobody knows then what has become of them.
+func (r *request) change(ctx context.Context) error {
+	err := r.sendAll(ctx)
+	r.forgetDenials()
+	return err
+}
+
+// forgetDenials drops what is remembered of the keys, which have changed.
+func (r *request) forgetDenials() {
+	if d := r.store.denials; d != nil {
+		d.forget(r)
+	}
 }
 
 // take sends the request and reads its answer.

@@ -24,6 +24,7 @@ type Store struct {
 	observer Observer
 	clock    func() time.Time // nil: the server's
 	router   *router
+	denials  *denials              // nil: none is remembered
 	owned    redis.UniversalClient // closed with the store
 	counters counters
 }
@@ -47,6 +48,7 @@ func newStore(client redis.UniversalClient, options []Option) (*Store, error) {
 		return nil, errors.New("redisstore: the client is nil: give one, such as redis.NewClient(&redis.Options{Addr: address})")
 	}
 	s := &Store{keys: keyCoder{prefix: DefaultPrefix}, budget: DefaultBudget}
+	s.denials = newDenials(s, DefaultDenialAge, DefaultDenials)
 	for i, option := range options {
 		if option == nil {
 			return nil, fmt.Errorf("redisstore: option %d is nil: leave it out", i+1)
@@ -91,16 +93,10 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []
 		c := &charges[i]
 		r.addKey(c.Policy, c.Partition, &c.Limit)
 	}
-	r.sealKeys()
-	for i := range charges {
-		c := &charges[i]
-		item, err := r.add(i, false)
-		if err != nil {
-			return err
-		}
-		item.limit, item.cost, item.mode = c.Limit, min(c.Cost, algorithm.MaxUnits), c.Mode
+	if s.denials != nil && remembers(charges) {
+		return s.denials.take(ctx, r, charges, results)
 	}
-	return r.take(ctx, results)
+	return r.ask(ctx, charges, results, false)
 }
 
 // Adjust changes what was charged; see [ratelimit.Store].
@@ -132,7 +128,7 @@ func (s *Store) Adjust(ctx context.Context, adjustments []ratelimit.Adjustment) 
 		item.limit, item.at = a.Limit, min(max(a.At, 0), latest)
 		item.change = min(max(a.NewCost-a.Cost, -algorithm.MaxUnits), algorithm.MaxUnits)
 	}
-	return r.sendAll(ctx)
+	return r.change(ctx)
 }
 
 func validCharge(c *ratelimit.Charge) error {
@@ -183,7 +179,7 @@ func (s *Store) Reset(ctx context.Context, keys []ratelimit.Key) error {
 		}
 		item.limit, item.reset = limits[i], true
 	}
-	return r.sendAll(ctx)
+	return r.change(ctx)
 }
 
 // Close ends the store: calls under way are waited for, no longer than a

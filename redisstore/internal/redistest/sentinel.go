@@ -32,7 +32,7 @@ func StartSentinel(t testing.TB) *Sentinel {
 bind 127.0.0.1
 dir %s
 sentinel monitor %s 127.0.0.1 %d 1
-sentinel down-after-milliseconds %s 500
+sentinel down-after-milliseconds %s 4000
 sentinel failover-timeout %s 3000
 `, port, s.dir, MasterName, master.Port, MasterName, MasterName))
 	s.args = []string{file, "--sentinel"}
