@@ -17,7 +17,7 @@ import (
 // CheckStructure returns what modules lack that every published module has, a
 // line each that begins with the folder, nil if nothing:
 //
-//   - a README.md that shows the import, under the package's name if that is
+//   - a README.md that shows the import path, under the package's name if that is
 //     not the folder's;
 //   - a doc.go that documents the package;
 //   - an example that the documentation shows;
@@ -64,12 +64,23 @@ func (c *structureCheck) run() error {
 	}) {
 		c.add("no Example in a _test.go of the module's own folder")
 	}
-	if suite := suiteOf(c.module.Folder, name); suite != "" && !files.has(func(_ string, f *ast.FuncDecl) bool {
-		return f.Name.Name == "TestConformance" && calls(f, suite, "Run")
-	}) {
-		c.add("no TestConformance that calls %s.Run", suite)
+	if suite := suiteOf(c.module); suite != "" {
+		c.conformance(files, suite)
 	}
 	return nil
+}
+
+// conformance checks that the suite is run, in TestConformance or in what it
+// calls.
+func (c *structureCheck) conformance(files sources, suite string) {
+	if !files.has(func(_ string, f *ast.FuncDecl) bool { return f.Name.Name == "TestConformance" }) {
+		c.add("no TestConformance")
+	}
+	if !files.has(func(file string, f *ast.FuncDecl) bool {
+		return strings.HasSuffix(file, "_test.go") && calls(f, suite, "Run")
+	}) {
+		c.add("no test calls %s.Run", suite)
+	}
 }
 
 // doc checks doc.go and returns the package's name, "" if there is none.
@@ -89,9 +100,9 @@ func (c *structureCheck) doc(files sources) string {
 // readmes checks that people find the module and its import, and that the
 // linter knows what it may import itself.
 func (c *structureCheck) readmes(folder, name string) {
-	imported := `"` + c.module.Mod.Module.Path + `"`
+	imported := c.module.Mod.Module.Path
 	if name != path.Base(c.module.Folder) {
-		imported = name + " " + imported
+		imported = name + ` "` + imported + `"`
 	}
 	for _, want := range []struct{ file, text string }{
 		{filepath.Join(folder, "README.md"), imported},
@@ -113,14 +124,13 @@ func (c *structureCheck) readmes(folder, name string) {
 	}
 }
 
-// suiteOf is the conformance suite a module has to pass, "" if none. A store
-// is known by its folder, an adapter by its package.
-func suiteOf(folder, pkg string) string {
+// suiteOf is the conformance suite a module has to pass, "" if none.
+func suiteOf(m *Module) string {
 	switch {
-	case strings.HasSuffix(folder, "store"):
-		return "storetest"
-	case strings.HasSuffix(pkg, "limit") && folder != "core":
+	case m.Adapter():
 		return "adaptertest"
+	case strings.HasSuffix(m.Folder, "store"):
+		return "storetest"
 	}
 	return ""
 }
