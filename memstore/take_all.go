@@ -31,7 +31,10 @@ func (t *table) takeAll(charges []ratelimit.Charge, now int64, results []ratelim
 	for i := range charges {
 		tag := t.tag(&charges[i])
 		sh, fraction := t.place(tag)
-		parts = append(parts, part{key: key{tag: tag, fraction: fraction}, shard: sh})
+		// Without a slot: whose it would be by the time it is needed nobody
+		// can say, since the parts before may let others in, and even take
+		// the place of a key that has an entry now.
+		parts = append(parts, part{key: key{tag: tag, fraction: fraction, slot: noSlot}, shard: sh})
 		order = append(order, t.shardNumber(tag))
 	}
 	// Always in ascending order, so that no two calls wait for each other.
@@ -67,7 +70,7 @@ func (t *table) decide(charges []ratelimit.Charge, parts []part, now int64, resu
 		}
 		if p.fresh = e == nil; p.fresh {
 			e = p.shard.newcomer(t, &p.key, c, now)
-			p.slot = noSlot // others may come first
+			p.slot = noSlot
 		}
 		if c.Mode == ratelimit.ModeOnDenial {
 			continue
