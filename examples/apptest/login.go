@@ -2,8 +2,8 @@ package apptest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
-	"sync"
 	"testing"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -18,14 +18,21 @@ func loginsUnderWay(t *testing.T, b *bench) {
 		g.Store = store
 		return g
 	})
-	var underWay sync.WaitGroup
-	for range 5 {
-		underWay.Go(func() {
-			if got, err := s.send(login("demo", "demo")); err != nil || got.status != http.StatusOK {
-				t.Errorf("a right log-in was answered %d, %v", got.status, err)
+	answers := make(chan error, 5)
+	for range cap(answers) {
+		go func() {
+			got, err := s.send(login("demo", "demo"))
+			if err == nil && got.status != http.StatusOK {
+				err = fmt.Errorf("status %d", got.status)
 			}
-		})
-		<-g.arrived
+			answers <- err
+		}()
+		select {
+		case <-g.arrived:
+		case err := <-answers:
+			close(g.opened)
+			t.Fatalf("a right log-in was answered (%v) and nothing given back", err)
+		}
 	}
 	if got := s.must(t, login("demo", "demo")); got.status != http.StatusTooManyRequests {
 		t.Errorf("with 5 log-ins under way another is answered %d, want 429", got.status)
@@ -34,7 +41,11 @@ func loginsUnderWay(t *testing.T, b *bench) {
 		t.Errorf("with 5 log-ins under way a wrong one is answered %d, want 429", got.status)
 	}
 	close(g.opened)
-	underWay.Wait()
+	for range cap(answers) {
+		if err := <-answers; err != nil {
+			t.Errorf("a right log-in: %v", err)
+		}
+	}
 	for range 5 {
 		if got := s.must(t, login("demo", "guess")); got.status != http.StatusUnauthorized {
 			t.Errorf("after 5 right log-ins a wrong one is answered %d, want 401", got.status)
