@@ -279,12 +279,19 @@ func (r *request) addProbe(charges []ratelimit.Charge) {
 	if len(r.probe) > 0 {
 		return
 	}
+	r.addProbeOf(charges, true)
+}
+
+// addProbeOf is addProbe, with the costs or without.
+func (r *request) addProbeOf(charges []ratelimit.Charge, costs bool) {
 	r.probe = append(r.probe, r.names...)
 	for i := range charges {
 		c := &charges[i]
 		r.probe = binary.LittleEndian.AppendUint64(r.probe, uint64(c.Limit.Quota))
 		r.probe = binary.LittleEndian.AppendUint64(r.probe, uint64(c.Limit.Burst))
-		r.probe = binary.LittleEndian.AppendUint64(r.probe, uint64(c.Cost))
+		if costs {
+			r.probe = binary.LittleEndian.AppendUint64(r.probe, uint64(c.Cost))
+		}
 		r.probe = append(r.probe, byte(c.Mode), byte(r.ends[i]), byte(r.ends[i]>>8))
 	}
 }

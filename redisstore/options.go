@@ -78,6 +78,32 @@ func WithDenialCache(maxAge time.Duration, most int) Option {
 	}
 }
 
+// WithLease lets this process take up to units of a hot key of a policy ahead
+// and spend them without asking Redis, for policies that a single key of may
+// ask thousands of times a second. It is sized by the key's own rate, and never
+// more than a tenth of the capacity.
+//
+// Units are spent at most a second, or a twentieth of the window if that is
+// shorter, after they were charged, and in the same window. So over any span at
+// most so much is admitted as the limit allows over the span and that life.
+// Units that nobody has spent by then are given back. Near the limit every
+// request is decided by Redis again.
+//
+// Only requests with this one policy, by which nothing is changed afterwards,
+// are answered so, and not those of a sliding log.
+func WithLease(policy string, units int64) Option {
+	return func(s *Store) error {
+		if policy == "" || units < 1 {
+			return fmt.Errorf("redisstore: WithLease(%q, %d): name a policy and at least 1 unit, or leave it out", policy, units)
+		}
+		if s.leases == nil {
+			s.leases = newLeases(s)
+		}
+		s.leases.most[policy] = units
+		return nil
+	}
+}
+
 // WithObserver tells o of every call to Redis and every change of a circuit
 // breaker.
 func WithObserver(o Observer) Option {

@@ -25,6 +25,7 @@ type Store struct {
 	clock    func() time.Time // nil: the server's
 	router   *router
 	denials  *denials              // nil: none is remembered
+	leases   *leases               // nil: there are none
 	owned    redis.UniversalClient // closed with the store
 	counters counters
 }
@@ -93,6 +94,14 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []
 		c := &charges[i]
 		r.addKey(c.Policy, c.Partition, &c.Limit)
 	}
+	if s.leases != nil && s.leases.suits(charges) {
+		return s.leases.take(ctx, r, charges, results)
+	}
+	return s.askOrRecall(ctx, r, charges, results)
+}
+
+// askOrRecall asks Redis unless the request is known to be denied.
+func (s *Store) askOrRecall(ctx context.Context, r *request, charges []ratelimit.Charge, results []ratelimit.Result) error {
 	if s.denials != nil && remembers(charges) {
 		return s.denials.take(ctx, r, charges, results)
 	}
@@ -178,6 +187,9 @@ func (s *Store) Reset(ctx context.Context, keys []ratelimit.Key) error {
 			return err
 		}
 		item.limit, item.reset = limits[i], true
+		if s.leases != nil {
+			s.leases.void(item.key)
+		}
 	}
 	return r.change(ctx)
 }
@@ -186,6 +198,9 @@ func (s *Store) Reset(ctx context.Context, keys []ratelimit.Key) error {
 // decision may take, and later ones fail with [ErrClosed]. The client is closed
 // only if [Open] made it.
 func (s *Store) Close() error {
+	if s.leases != nil {
+		s.leases.close()
+	}
 	timer := time.NewTimer(s.budget)
 	defer timer.Stop()
 	for _, l := range s.router.all() {
