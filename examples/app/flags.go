@@ -18,6 +18,9 @@ type Flags struct {
 	TrustedProxies string
 	// OnStoreFailure is what a store failure means.
 	OnStoreFailure ratelimit.FailurePolicy
+	// Redis is where the counts are kept, as redisstore.Open takes it; empty
+	// is the process's own memory.
+	Redis string
 }
 
 // ParseFlags reads the arguments of a server with this name. If they ask for
@@ -28,6 +31,7 @@ func ParseFlags(name string, arguments []string, help io.Writer) (Flags, error) 
 	set.SetOutput(io.Discard) // errors are for the caller to show
 	set.StringVar(&f.Addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
 	set.StringVar(&f.TrustedProxies, "trusted-proxies", "", "`networks` of trusted proxies, comma separated (default none)")
+	set.StringVar(&f.Redis, "redis", "", "`URL` of the Redis that keeps the counts, several hosts, comma separated, for a Cluster (default: in memory)")
 	set.Func("on-store-failure", "what a store failure means: `open, closed or local` (default open)", func(text string) error {
 		for _, policy := range []ratelimit.FailurePolicy{ratelimit.FailOpen, ratelimit.FailClosed, ratelimit.FailLocal} {
 			if text == policy.String() {

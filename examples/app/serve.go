@@ -11,8 +11,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/go-floodgate/floodgate/memstore"
 )
 
 // shutdownTime is how long requests under way may take when the server stops.
@@ -35,7 +33,7 @@ func Main(name string, server func(*Limiters) Server) {
 	}
 }
 
-func run(name string, arguments []string, server func(*Limiters) Server) error {
+func run(name string, arguments []string, server func(*Limiters) Server) (err error) {
 	flags, err := ParseFlags(name, arguments, os.Stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -43,7 +41,12 @@ func run(name string, arguments []string, server func(*Limiters) Server) error {
 	if err != nil {
 		return err
 	}
-	limiters, err := NewLimiters(flags, memstore.New())
+	store, closeStore, err := OpenStore(flags)
+	if err != nil {
+		return fmt.Errorf("-redis: %w", err)
+	}
+	defer func() { err = errors.Join(err, closeStore()) }()
+	limiters, err := NewLimiters(flags, store)
 	if err != nil {
 		return err
 	}
