@@ -71,8 +71,10 @@ func accountCases() []testCase {
 			name: "accounts/unset",
 			why:  "a policy by account without Config.Account puts everybody into one count: a diagnostic says so when the limiter is mounted",
 			f: func(s *suite) {
-				s.partitions(ratelimit.ByAccount())
-				equal(s, "diagnostics", s.said.times(ratelimit.CodeAccountUnset), 1)
+				p := s.partitions(ratelimit.ByAccount())
+				equal(s, "diagnostics, when mounted", s.said.times(ratelimit.CodeAccountUnset), 1)
+				p.of(request{path: "/u/1"})
+				equal(s, "diagnostics, after a request", s.said.times(ratelimit.CodeAccountUnset), 1)
 			},
 		},
 	}

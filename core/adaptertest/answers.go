@@ -104,12 +104,11 @@ func answerCases() []testCase {
 			why:  "what the handler itself says is its own: its Retry-After, its validators and its Cache-Control reach the client as they are",
 			f: func(s *suite) {
 				v := s.serve(onRoutes(s.limiter(NewScript(answers(perIPAdmits)), perIP), func(x Exchange) error {
-					for _, field := range [...][2]string{
-						{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "7"}, {"Cache-Control", "max-age=60"},
-						{"ETag", `"v1"`}, {"X-RateLimit-Limit", "3"},
-					} {
-						x.SetHeader(field[0], field[1])
-					}
+					x.SetHeader("Content-Type", "text/plain; charset=utf-8")
+					x.SetHeader("Retry-After", "7")
+					x.SetHeader("Cache-Control", "max-age=60")
+					x.SetHeader("ETag", `"v1"`)
+					x.SetHeader("X-RateLimit-Limit", "3")
 					return x.Respond(http.StatusServiceUnavailable, "back soon\n")
 				}))
 				s.golden("handler-fields", v.get("/u/1"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -139,9 +140,7 @@ func (f faults) header(w http.ResponseWriter) (header ratelimit.ResponseHeader, 
 	case f.has(fieldsAfter):
 		held := make(http.Header)
 		return held, func() {
-			for name, lines := range held {
-				w.Header()[name] = lines
-			}
+			maps.Copy(w.Header(), held)
 		}
 	case f.has(doublesFields):
 		return addingHeader{w.Header()}, func() {}

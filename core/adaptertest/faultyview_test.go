@@ -51,7 +51,7 @@ func (v brokenView) Route() (string, bool) {
 		return v.r.URL.EscapedPath(), true
 	}
 	pattern, known := v.view.Route()
-	return pattern, known && !(v.f.has(routesLate) && pattern == "")
+	return pattern, known && (pattern != "" || !v.f.has(routesLate))
 }
 
 func (v brokenView) RemoteAddr() string {

@@ -168,7 +168,7 @@ func failed(s *suite, l *ratelimit.Limiter) {
 
 func answered(s *suite, l *ratelimit.Limiter) {
 	for _, handler := range []Handler{
-		func(x Exchange) error { return nil },
+		func(Exchange) error { return nil },
 		func(x Exchange) error { return x.Respond(http.StatusNoContent, "") },
 		func(x Exchange) error { return x.Respond(http.StatusNotModified, "") },
 		func(x Exchange) error { return x.Respond(http.StatusCreated, "created\n") },

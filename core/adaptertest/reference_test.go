@@ -37,8 +37,7 @@ type httpError int
 func (e httpError) Error() string { return fmt.Sprintf("status %d", int(e)) }
 
 func statusOf(err error) int {
-	var status httpError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[httpError](err); ok {
 		return int(status)
 	}
 	return http.StatusInternalServerError

@@ -44,8 +44,15 @@ func routeCases() []testCase {
 			why:  "404, 405 and redirects are the framework's own, and count like anything else",
 			f: func(s *suite) {
 				for _, r := range []request{
-					{path: "/nope"}, {path: "/nope", method: http.MethodPost, body: "{}"}, {path: "/u/1", method: http.MethodPut},
-					{path: "/u/1", method: http.MethodDelete}, {path: "/u/1/"}, {path: "/U/1"}, {path: "//u/1"}, {path: "/u/../u/1"}, {path: "/u/1", method: http.MethodHead},
+					{path: "/nope"},
+					{path: "/nope", method: http.MethodPost, body: "{}"},
+					{path: "/u/1", method: http.MethodPut},
+					{path: "/u/1", method: http.MethodDelete},
+					{path: "/u/1", method: http.MethodHead},
+					{path: "/u/1/"},
+					{path: "/U/1"},
+					{path: "//u/1"},
+					{path: "/u/../u/1"},
 				} {
 					script := NewScript(answers(perIPAdmits))
 					site := Site{Use: limits(s.limiter(script, perIP)), Routes: []Route{{Method: "GET", Pattern: "/u/{id}", Handler: ok().handle}}}
