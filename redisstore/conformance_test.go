@@ -20,7 +20,7 @@ func freshPrefix() string { return fmt.Sprintf("t%d:", prefixes.Add(1)) }
 
 func TestConformance(t *testing.T) {
 	server := redistest.Start(t)
-	standalone := func(testing.TB) redis.UniversalClient { return redis.NewClient(&redis.Options{Addr: server.Addr}) }
+	standalone := dialer(server)
 	t.Run("standalone", func(t *testing.T) { conform(t, standalone, true, WithDenialCache(0, 0)) })
 	// What another instance resets is seen with a delay, by a clock that does
 	// not stand still: see TestDenialCacheForgets.
@@ -35,6 +35,10 @@ func TestConformance(t *testing.T) {
 			return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: redistest.MasterName, SentinelAddrs: []string{sentinel.Addr}})
 		}, true, WithDenialCache(0, 0))
 	})
+}
+
+func dialer(server *redistest.Server) func(testing.TB) redis.UniversalClient {
+	return func(testing.TB) redis.UniversalClient { return redis.NewClient(&redis.Options{Addr: server.Addr}) }
 }
 
 // conform runs the suite on stores that connect by dial, each with keys of its

@@ -3,10 +3,14 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,10 +23,11 @@ import (
 // childVariable tells a copy of this test binary what to do instead of testing.
 const childVariable = "REDISSTORE_TEST_CHILD"
 
-// child is the work of one process: so many goroutines that hammer one key.
+// child is the work of one process: so many goroutines that hammer one key,
+// under one limit after the other.
 type child struct {
 	Addr, Prefix string
-	Limit        ratelimit.Limit
+	Limits       []ratelimit.Limit
 	Goroutines   int
 	Each         int
 	Lease        int64
@@ -41,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runChild prints how many requests were admitted.
+// runChild prints how many requests were admitted under each limit.
 func runChild(task string) error {
 	var c child
 	if err := json.Unmarshal([]byte(task), &c); err != nil {
@@ -59,33 +64,36 @@ func runChild(task string) error {
 	s := New(client, options...)
 	defer s.Close()
 
-	admitted := make([]int, c.Goroutines)
-	errs := make([]error, c.Goroutines)
-	var wait sync.WaitGroup
-	for g := range c.Goroutines {
-		wait.Go(func() {
-			charges, results := []ratelimit.Charge{charge("shared", c.Limit, 1)}, make([]ratelimit.Result, 1)
-			for range c.Each {
-				if err := s.Take(context.Background(), charges, results); err != nil {
-					errs[g] = err
-					return
-				}
-				if results[0].Allowed {
-					admitted[g]++
+	for _, l := range c.Limits {
+		n, err := c.hammer(s, l)
+		if err != nil {
+			return err
+		}
+		fmt.Println(n)
+	}
+	return nil
+}
+
+func (c *child) hammer(s *Store, l ratelimit.Limit) (int64, error) {
+	var admitted atomic.Int64
+	errs := make(chan error, c.Goroutines)
+	for range c.Goroutines {
+		go func() {
+			charges, results := []ratelimit.Charge{charge("shared", l, 1)}, make([]ratelimit.Result, 1)
+			var err error
+			for i := 0; i < c.Each && err == nil; i++ {
+				if err = s.Take(context.Background(), charges, results); err == nil && results[0].Allowed {
+					admitted.Add(1)
 				}
 			}
-		})
+			errs <- err
+		}()
 	}
-	wait.Wait()
-	total := 0
-	for g := range admitted {
-		if errs[g] != nil {
-			return errs[g]
-		}
-		total += admitted[g]
+	var failure error
+	for range c.Goroutines {
+		failure = errors.Join(failure, <-errs)
 	}
-	fmt.Println(total)
-	return nil
+	return admitted.Load(), failure
 }
 
 // TestProcesses has several processes hammer one key: together they admit
@@ -98,45 +106,51 @@ func TestProcesses(t *testing.T) {
 		cache bool
 		lease int64
 	}{{"plain", false, 0}, {"denial cache", true, 0}, {"leases", true, 20}} {
-		for _, l := range five(quota, ratelimit.MaxWindow) {
-			t.Run(fmt.Sprint(mode.name, "/", l.Algorithm), func(t *testing.T) {
-				prefix := freshPrefix()
-				var wait sync.WaitGroup
-				counts := make([]int, processes)
-				for i := range processes {
-					wait.Go(func() {
-						counts[i] = hammer(t, child{
-							Addr: server.Addr, Prefix: prefix, Limit: l, Goroutines: 16, Each: 20, Lease: mode.lease, Cache: mode.cache,
-						})
-					})
-				}
-				wait.Wait()
+		t.Run(mode.name, func(t *testing.T) {
+			limits := five(quota, ratelimit.MaxWindow)
+			c := child{
+				Addr: server.Addr, Prefix: freshPrefix(), Limits: limits, Goroutines: 16, Each: 20,
+				Lease: mode.lease, Cache: mode.cache,
+			}
+			admitted := make([][]int, processes)
+			var wait sync.WaitGroup
+			for i := range processes {
+				wait.Go(func() { admitted[i] = c.run(t) })
+			}
+			wait.Wait()
+			for i, l := range limits {
 				total := 0
-				for _, n := range counts {
-					total += n
+				for _, counts := range admitted {
+					total += counts[i]
 				}
 				if total > quota || mode.lease == 0 && total != quota {
-					t.Errorf("%d processes admitted %v, %d in all, want %d", processes, counts, total, quota)
+					t.Errorf("%v: %d processes admitted %d in all, want %d", l.Algorithm, processes, total, quota)
 				}
-			})
-		}
+			}
+		})
 	}
 }
 
-// hammer runs a child and returns how many requests it admitted.
-func hammer(t *testing.T, c child) int {
+// run runs a process and returns how many requests it admitted under each
+// limit.
+func (c child) run(t *testing.T) []int {
+	counts := make([]int, len(c.Limits))
 	task, err := json.Marshal(c)
 	if err != nil {
 		t.Error(err)
-		return 0
+		return counts
 	}
 	cmd := exec.Command(os.Args[0]) //nolint:gosec,noctx // this binary, for a moment
 	cmd.Env = append(os.Environ(), childVariable+"="+string(task))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
-	var n int
-	if _, scanErr := fmt.Sscan(string(out), &n); err != nil || scanErr != nil {
-		t.Errorf("a process failed: %v, %v: %s", err, scanErr, out)
+	if err != nil {
+		t.Errorf("a process failed: %v", err)
 	}
-	return n
+	for i, field := range strings.Fields(string(out)) {
+		if counts[i], err = strconv.Atoi(field); err != nil {
+			t.Errorf("a process printed %q: %v", out, err)
+		}
+	}
+	return counts
 }

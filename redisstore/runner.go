@@ -99,6 +99,9 @@ func (r *runner) exchange(l *lane) error {
 
 // asTimeout is ErrTimeout for the client's own ways of saying so.
 func asTimeout(err error) error {
+	if err == nil {
+		return nil
+	}
 	var network net.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

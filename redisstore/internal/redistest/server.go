@@ -62,6 +62,21 @@ func Start(t testing.TB, args ...string) *Server {
 	return s
 }
 
+// StartValkey starts a valkey-server. Where there is none it says so, and
+// returns nil.
+func StartValkey(t testing.TB) *Server {
+	t.Helper()
+	binary, err := exec.LookPath("valkey-server")
+	if err != nil {
+		fmt.Println("valkey: not tried")
+		return nil
+	}
+	s := prepare(t)
+	s.start(binary, s.args)
+	s.Await()
+	return s
+}
+
 // Prepare reserves an address for a server that is not running yet.
 func Prepare(t testing.TB, args ...string) *Server {
 	t.Helper()
