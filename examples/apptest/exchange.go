@@ -56,21 +56,31 @@ func (s *site) must(t *testing.T, r request) response {
 	return got
 }
 
-// atOnce sends n requests at the same time and counts the statuses.
+// connections is how many requests are under way at the same time.
+const connections = 50
+
+// atOnce sends n requests over many connections and counts the statuses.
 func (s *site) atOnce(t *testing.T, n int, r request) map[int]int {
 	t.Helper()
 	statuses := make(map[int]int)
 	var mu sync.Mutex
 	var all sync.WaitGroup
+	turns := make(chan struct{}, n)
 	for range n {
+		turns <- struct{}{}
+	}
+	close(turns)
+	for range min(n, connections) {
 		all.Go(func() {
-			got, err := s.send(r)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				t.Errorf("%s %s: %v", r.method, r.path, err)
+			for range turns {
+				got, err := s.send(r)
+				mu.Lock()
+				if err != nil {
+					t.Errorf("%s %s: %v", r.method, r.path, err)
+				}
+				statuses[got.status]++
+				mu.Unlock()
 			}
-			statuses[got.status]++
 		})
 	}
 	all.Wait()

@@ -55,7 +55,7 @@ func (b *bench) open(t *testing.T, flags app.Flags, change func(ratelimit.Store)
 
 // newClient returns a client whose connections are nobody else's.
 func newClient(t *testing.T) *http.Client {
-	transport := &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}
+	transport := &http.Transport{MaxIdleConnsPerHost: connections, DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
