@@ -1,5 +1,10 @@
 package ratelimit
 
+import (
+	"math/bits"
+	"time"
+)
+
 // fallback is the store that decides while the limiter's own fails.
 type fallback struct {
 	store    Store
@@ -34,5 +39,21 @@ func (l Limit) dividedBy(replicas int64) Limit {
 		return max(1, n/replicas)
 	}
 	l.Quota, l.Burst = portion(l.Quota), portion(l.Burst)
+	// The quota loses more by the rounding than the burst, which then takes
+	// longer to drain, perhaps longer than a limit may: the store would fail.
+	switch {
+	case l.LongestWait() > maxWait:
+		l.Burst = l.drainedIn(maxWait)
+	case l.Algorithm == AlgorithmTokenBucket && l.Quota > 0 && l.drainTime(l.Burst) > maxDrain:
+		l.Burst = l.drainedIn(maxDrain)
+	}
 	return l
+}
+
+// drainedIn is how many whole units a bucket drains in a time in which it
+// doesn't drain its burst.
+func (l Limit) drainedIn(span time.Duration) int64 {
+	hi, lo := bits.Mul64(uint64(l.Quota), uint64(span/time.Microsecond))
+	units, _ := bits.Div64(hi, lo, uint64(l.Window/time.Microsecond))
+	return int64(units)
 }
