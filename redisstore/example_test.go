@@ -1,0 +1,65 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/redisstore"
+)
+
+func ExampleNew() {
+	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+	defer client.Close()
+
+	// No call is made to Redis here: a service starts while Redis is down.
+	store := redisstore.New(client)
+	defer store.Close()
+
+	api, err := ratelimit.New(store,
+		ratelimit.Policy{Name: "per-ip", Key: ratelimit.ByIP(), Limit: ratelimit.PerMinute(100)},
+		ratelimit.Policy{Name: "burst", Key: ratelimit.ByUser(), Limit: ratelimit.TokenBucket(600, time.Hour, 20)},
+	)
+	fmt.Println(api != nil, err)
+	// Output: true <nil>
+}
+
+func ExampleOpen() {
+	store, err := redisstore.Open("redis://localhost:7000,localhost:7001,localhost:7002",
+		redisstore.WithPrefix("shop:"), redisstore.WithBudget(50*time.Millisecond))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close()
+	fmt.Println("a Cluster, without a call to it")
+	// Output: a Cluster, without a call to it
+}
+
+func ExampleWithObserver() {
+	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+	defer client.Close()
+	store := redisstore.New(client, redisstore.WithObserver(redisstore.Observer{
+		Call: func(c redisstore.Call) {
+			if c.Err != nil {
+				slog.Warn("redis", "kind", redisstore.ErrorKind(c.Err), "took", c.Duration)
+			}
+		},
+		Breaker: func(server string, from, to redisstore.BreakerState) {
+			slog.Warn("circuit breaker", "server", server, "from", from, "to", to)
+		},
+	}))
+	defer store.Close()
+	// Output:
+}
+
+func ExampleWithLease() {
+	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+	defer client.Close()
+	store := redisstore.New(client, redisstore.WithLease("per-tenant", 100))
+	defer store.Close()
+	// Output:
+}
