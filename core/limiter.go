@@ -61,7 +61,7 @@ func New(store Store, options ...Option) (*Limiter, error) {
 //	var api = ratelimit.Must(ratelimit.New(store, policies))
 func Must(l *Limiter, err error) *Limiter {
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // what Must is for
 	}
 	return l
 }

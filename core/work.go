@@ -3,7 +3,7 @@ package ratelimit
 import (
 	"math/bits"
 	"time"
-	"unsafe"
+	"unsafe" //nolint:depguard // see seal
 )
 
 // work is what one decision needs beside its answer. It is pooled.
