@@ -4,14 +4,25 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-floodgate/floodgate/examples/apptest"
 )
+
+// buildAsTested lets the demonstration build the server out of packages that
+// are compiled already.
+func buildAsTested(t *testing.T) {
+	t.Helper()
+	t.Setenv("GOFLAGS", strings.Join(append([]string{os.Getenv("GOFLAGS")}, apptest.BuildFlags()...), " "))
+}
 
 // The whole demonstration, with one second for the algorithms instead of six.
 func TestShow(t *testing.T) {
+	buildAsTested(t)
 	var out bytes.Buffer
 	if err := show(context.Background(), &out, 1); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
@@ -73,6 +84,7 @@ slowest 0.01 s         0.00 s         0.00 s         0.00 s         0.80 s
 // Another status than 200 and 429 ends the demonstration: its numbers would
 // not be honest.
 func TestAskRefusesOtherAnswers(t *testing.T) {
+	buildAsTested(t)
 	s, err := start(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -59,6 +59,10 @@ var known = map[string]string{
 	"adaptertest": "github.com/go-floodgate/floodgate/core/adaptertest",
 	"memstore":    "github.com/go-floodgate/floodgate/memstore",
 	"httplimit":   "github.com/go-floodgate/floodgate/nethttp",
+	"chilimit":    "github.com/go-floodgate/floodgate/chi",
+	"ginlimit":    "github.com/go-floodgate/floodgate/gin",
+	"redisstore":  "github.com/go-floodgate/floodgate/redisstore",
+	"redis":       "github.com/redis/go-redis/v9",
 }
 
 // source makes a Go file of the block.
@@ -69,6 +73,9 @@ func (b block) source() (string, error) {
 	imports, code, skipped := cutImports(b.text)
 	if b.needs != "" {
 		imports = "import " + b.needs + "\n" + imports
+	}
+	if strings.TrimSpace(code) == "" {
+		return onlyImports(b.at(0) + imports)
 	}
 	fileOf := func(head, tail string) string {
 		return "package readme\n" + imports + head + "\n" + b.at(skipped) + code + tail
@@ -113,6 +120,19 @@ func cutImports(text string) (imports, rest string, lines int) {
 			return imports, rest, strings.Count(imports, "\n")
 		}
 	}
+}
+
+// onlyImports makes a file of imports that nothing uses.
+func onlyImports(imports string) (string, error) {
+	file, err := parse("package readme\n" + imports)
+	if err != nil {
+		return "", err
+	}
+	source := "package readme\n"
+	for _, spec := range file.Imports {
+		source = strings.Join([]string{source, "import _ ", spec.Path.Value, "\n"}, "")
+	}
+	return source, nil
 }
 
 // qualifiers are the names before a dot that the file does not explain itself:
