@@ -13,7 +13,7 @@ import (
 // call splits at most one segment and removes no more than a portion.
 func TestBoundedWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const maxKeys = 8000
+		const maxKeys = 2000
 		s := New(WithMaxKeys(maxKeys))
 		table := s.table.Load()
 		l := limitOf(ratelimit.AlgorithmSlidingWindow, 10, time.Minute)

@@ -36,11 +36,11 @@ func flood(t testing.TB, s *Store, n int, limits ...ratelimit.Limit) (admitted i
 	return admitted
 }
 
-// floodSize is the ten million of the promise, or what the race detector can
-// do in the same time.
+// floodSize is the ten million of the promise, or, with the race detector or
+// -short, less.
 func floodSize(cap int) int {
-	if raceEnabled {
-		return 5 * cap
+	if raceEnabled || testing.Short() {
+		return 3 * cap
 	}
 	return 100 * cap
 }
@@ -90,6 +90,7 @@ func TestFlood(t *testing.T) {
 
 func heap() int64 {
 	runtime.GC()
+	runtime.GC() // what the first one only finalised
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
