@@ -1,6 +1,10 @@
 package adapter
 
-import ratelimit "github.com/go-floodgate/floodgate/core"
+import (
+	"strings"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+)
 
 // Config is what a limiter has to be told about the framework's requests. It
 // is generic over the framework's context C, and every adapter has an alias of
@@ -25,4 +29,20 @@ type Config[C any] struct {
 	// the framework takes a handler's error; net/http, which takes none,
 	// drops it.
 	OnDeny func(c C, decision ratelimit.Decision) error
+}
+
+// Cloned returns configs whose functions return copies of what the given ones
+// do, for frameworks that reuse the buffers of a request: what a limiter is
+// told may be kept.
+func Cloned[C any](configs []Config[C]) []Config[C] {
+	cloned := make([]Config[C], len(configs))
+	for i, config := range configs {
+		for _, f := range []*func(C) string{&config.User, &config.Account, &config.Route} {
+			if told := *f; told != nil {
+				*f = func(c C) string { return strings.Clone(told(c)) }
+			}
+		}
+		cloned[i] = config
+	}
+	return cloned
 }

@@ -28,10 +28,10 @@ type Engine[C any] struct {
 // program that show when it starts.
 func New[C any](name string, limiter *ratelimit.Limiter, configs []Config[C]) *Engine[C] {
 	if limiter == nil {
-		panic(name + ": the limiter is nil: make one with ratelimit.New and check its error")
+		panic(name + ": the limiter is nil: make one with ratelimit.New and check its error") //nolint:forbidigo // shows at start
 	}
 	if len(configs) > 1 {
-		panic(name + ": more than one Config: put everything into one")
+		panic(name + ": more than one Config: put everything into one") //nolint:forbidigo // shows at start
 	}
 	e := &Engine[C]{limiter: limiter}
 	if len(configs) == 1 {
@@ -81,6 +81,20 @@ func (p *Passage[C]) Settles() bool { return p.Call.Settles() }
 
 // Finish says how the handler ended: with this status, or in a panic.
 func (p *Passage[C]) Finish(status int, panicked bool) { p.Call.Finish(status, panicked) }
+
+// Run runs the rest of the chain for a framework whose handlers return errors,
+// and sees to [Passage.Finish]: status is the one that the client gets if next
+// returned err. The error is returned and a panic passes through as they come.
+func (p *Passage[C]) Run(next func() error, status func(err error) int) (err error) {
+	if !p.Settles() {
+		return next()
+	}
+	panicked := true
+	defer func() { p.Finish(status(err), panicked) }()
+	err = next()
+	panicked = false
+	return err
+}
 
 // Refuse answers a request that is not to proceed: by the Config's OnDeny, or
 // by write with the standard answer. It returns what either returned.

@@ -22,7 +22,7 @@ func JSONField(name string) func(*http.Request) string {
 		}
 		read, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
 		r.Body = replayed{io.MultiReader(bytes.NewReader(read), r.Body), r.Body}
-		if err != nil || len(read) > MaxBody {
+		if err != nil {
 			return ""
 		}
 		return FieldOf(read, name)
@@ -36,11 +36,15 @@ type replayed struct {
 }
 
 // FieldOf finds the named top-level member of a JSON object: a string, or a
-// whole number. Names are compared as encoding/json does, without
-// regard to letter case. If several members have the name it returns "": which
-// of them the application goes by can't be known, and a client must not be able
-// to show the limiter one name and the application another.
+// whole number. It looks into no body of more than [MaxBody] bytes. Names are
+// compared as encoding/json does, without regard to letter case. If several
+// members have the name it returns "": which of them the application goes by
+// can't be known, and a client must not be able to show the limiter one name
+// and the application another.
 func FieldOf(body []byte, name string) string {
+	if len(body) > MaxBody {
+		return ""
+	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
