@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -230,5 +231,27 @@ func TestSlotOf(t *testing.T) {
 			t.Errorf("slot of %q: %d, Redis says %v", key, got, want)
 		}
 		take(t, s, charge(who, hourly, 1))
+	}
+}
+
+// TestClusterPrivileges works on a Cluster with a user who may do what the
+// documentation lists and nothing else.
+func TestClusterPrivileges(t *testing.T) {
+	cluster := redistest.StartCluster(t, 0)
+	for _, server := range cluster.Masters {
+		server.Do("ACL", "SETUSER", "limiter", "reset", "on", ">secret", "~fg:*", "resetchannels", "-@all",
+			"+hello", "+evalsha", "+eval", "+time", "+mget", "+set", "+del", "+pttl", "+cluster|slots")
+		server.Do("ACL", "LOG", "RESET")
+	}
+	s := open(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), Username: "limiter", Password: "secret"}), WithPrefix(DefaultPrefix))
+	for i := range 20 {
+		take(t, s, charge(fmt.Sprint("a", i), hourly, 1), charge(fmt.Sprint("b", i), hourly, 101))
+	}
+	for _, server := range cluster.Masters {
+		for _, entry := range server.Do("ACL", "LOG").([]any) {
+			if text := fmt.Sprint(entry); !strings.Contains(text, "object:client") {
+				t.Errorf("refused: %s", text)
+			}
+		}
 	}
 }

@@ -119,7 +119,6 @@ func denies(charges []ratelimit.Charge, results []ratelimit.Result) bool {
 // renewed, one caller gets it as lead and the others wait.
 func (d *denials) recall(ctx context.Context, r *request, results []ratelimit.Result) (answered bool, lead *denial, err error) {
 	shard := d.shard(r.probe)
-	var timer *time.Timer
 	for {
 		shard.mu.Lock()
 		known := shard.entries[string(r.probe)]
@@ -144,17 +143,24 @@ func (d *denials) recall(ctx context.Context, r *request, results []ratelimit.Re
 			shard.mu.Unlock()
 			continue
 		}
-		if timer == nil {
-			timer = time.NewTimer(d.store.budget)
-			defer timer.Stop()
+		if err := d.store.await(ctx, flight); err != nil {
+			return false, nil, err
 		}
-		select {
-		case <-flight:
-		case <-ctx.Done():
-			return false, nil, ctx.Err()
-		case <-timer.C:
-			return false, nil, ErrTimeout
-		}
+	}
+}
+
+// await waits until another caller is back, for no longer than a decision may
+// take.
+func (s *Store) await(ctx context.Context, flight chan struct{}) error {
+	timer := time.NewTimer(s.budget)
+	defer timer.Stop()
+	select {
+	case <-flight:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return ErrTimeout
 	}
 }
 

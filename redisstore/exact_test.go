@@ -16,7 +16,7 @@ import (
 func TestLargeNumbers(t *testing.T) {
 	server := redistest.Start(t)
 	s, _ := simulated(t, server.Client(), WithDenialCache(0, 0))
-	random := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // a schedule
+	random := rand.New(rand.NewPCG(7, 7))
 	now := int64(1_800_000_000_000_000)
 	s.clock = func() time.Time { return time.UnixMicro(now) }
 	// wide is a number of any magnitude up to most.
@@ -38,7 +38,7 @@ func TestLargeNumbers(t *testing.T) {
 					l.Quota = min(wide(ratelimit.MaxQuota), ratelimit.MaxQuota)
 				}
 				for l.Validate() != nil {
-					l = largeLimitOf(l.Algorithm, l.Window, random, wide)
+					l = largeLimitOf(l.Algorithm, l.Window, wide)
 				}
 			}
 			now = min(max(now, 1_700_000_000_000_000), 1_900_000_000_000_000)
@@ -75,10 +75,10 @@ func largeLimit(random *rand.Rand, wide func(int64) int64) ratelimit.Limit {
 		ratelimit.AlgorithmTokenBucket, ratelimit.AlgorithmLeakyBucket,
 	}
 	window := time.Duration(max(wide(ratelimit.MaxWindow.Microseconds()), ratelimit.MinWindow.Microseconds())) * time.Microsecond
-	return largeLimitOf(algorithms[random.IntN(len(algorithms))], min(window, ratelimit.MaxWindow), random, wide)
+	return largeLimitOf(algorithms[random.IntN(len(algorithms))], min(window, ratelimit.MaxWindow), wide)
 }
 
-func largeLimitOf(a ratelimit.Algorithm, window time.Duration, random *rand.Rand, wide func(int64) int64) ratelimit.Limit {
+func largeLimitOf(a ratelimit.Algorithm, window time.Duration, wide func(int64) int64) ratelimit.Limit {
 	for {
 		l := ratelimit.Limit{Algorithm: a, Window: window, Quota: min(wide(ratelimit.MaxQuota), ratelimit.MaxQuota)}
 		if a.Bucket() {

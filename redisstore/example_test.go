@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -40,26 +41,27 @@ func ExampleOpen() {
 }
 
 func ExampleWithObserver() {
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 	defer client.Close()
 	store := redisstore.New(client, redisstore.WithObserver(redisstore.Observer{
 		Call: func(c redisstore.Call) {
 			if c.Err != nil {
-				slog.Warn("redis", "kind", redisstore.ErrorKind(c.Err), "took", c.Duration)
+				log.Warn("redis", "kind", redisstore.ErrorKind(c.Err), "took", c.Duration)
 			}
 		},
 		Breaker: func(server string, from, to redisstore.BreakerState) {
-			slog.Warn("circuit breaker", "server", server, "from", from, "to", to)
+			log.Warn("circuit breaker", "server", server, "from", from, "to", to)
 		},
 	}))
-	defer store.Close()
-	// Output:
+	fmt.Println(store.Close())
+	// Output: <nil>
 }
 
 func ExampleWithLease() {
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 	defer client.Close()
 	store := redisstore.New(client, redisstore.WithLease("per-tenant", 100))
-	defer store.Close()
-	// Output:
+	fmt.Println(store.Close())
+	// Output: <nil>
 }

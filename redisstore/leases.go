@@ -117,22 +117,9 @@ func (l *leases) take(ctx context.Context, r *request, charges []ratelimit.Charg
 		case flight == nil:
 			return l.fetch(ctx, r, held, charges, results, ahead)
 		}
-		if err := l.await(ctx, flight); err != nil {
+		if err := l.store.await(ctx, flight); err != nil {
 			return err
 		}
-	}
-}
-
-func (l *leases) await(ctx context.Context, flight chan struct{}) error {
-	timer := time.NewTimer(l.store.budget)
-	defer timer.Stop()
-	select {
-	case <-flight:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return ErrTimeout
 	}
 }
 

@@ -60,7 +60,7 @@ func TestLeaseBound(t *testing.T) {
 	for _, l := range leased(400, window) {
 		for seed := range uint64(2) {
 			t.Run(fmt.Sprint(l.Algorithm, seed), func(t *testing.T) {
-				random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a schedule
+				random := rand.New(rand.NewPCG(seed, 1))
 				first, advance := simulated(t, server.Client(), WithLease("policy", 30))
 				stores := []*Store{first}
 				for range 2 {

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -74,7 +75,7 @@ func cutHosts(address string) (first string, others []string, err error) {
 		scheme, rest = "redis", address
 	}
 	if rest == "" {
-		return "", nil, fmt.Errorf("the address is empty: use a URL such as redis://localhost:6379/0")
+		return "", nil, errors.New("the address is empty: use a URL such as redis://localhost:6379/0")
 	}
 	end := strings.IndexAny(rest, "/?")
 	if end < 0 {

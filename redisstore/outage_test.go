@@ -34,10 +34,10 @@ type watched struct {
 
 // watch makes a store that is closed, and must have let go of everything, at
 // the end of the test.
-func watch(t *testing.T, client redis.UniversalClient, options ...Option) *watched {
+func watch(t *testing.T, client redis.UniversalClient) *watched {
 	t.Helper()
 	w := &watched{t: t, policy: make(map[ratelimit.FailurePolicy]*ratelimit.Limiter)}
-	options = append([]Option{WithPrefix(freshPrefix()), WithBudget(300 * time.Millisecond), WithObserver(Observer{
+	w.store = New(client, WithPrefix(freshPrefix()), WithBudget(300*time.Millisecond), WithObserver(Observer{
 		Call: func(c Call) {
 			if c.Late {
 				return // of before
@@ -55,8 +55,7 @@ func watch(t *testing.T, client redis.UniversalClient, options ...Option) *watch
 				w.opened++
 			}
 		},
-	})}, options...)
-	w.store = New(client, options...)
+	}))
 	t.Cleanup(func() {
 		if err := w.store.Close(); err != nil {
 			t.Errorf("Close: %v", err)

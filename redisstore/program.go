@@ -167,11 +167,11 @@ func (p *program) command(now int64) *command {
 	text = append(text, p.body...)
 	p.text = text
 
-	args := append(p.args[:0], "evalsha", scriptSHA, len(p.keys))
+	p.args = append(p.args[:0], "evalsha", scriptSHA, len(p.keys))
 	for _, key := range p.keys {
-		args = append(args, key)
+		p.args = append(p.args, key)
 	}
-	p.args = append(args, text)
+	p.args = append(p.args, text)
 	p.cmd = newCommand(p.args)
 	return p.cmd
 }
@@ -194,6 +194,7 @@ type command struct {
 func newCommand(args []any) *command {
 	cmd := redis.NewStringCmd(background, args...)
 	cmd.SetFirstKeyPos(3)
+	cmd.SetStepCount(1) // or a Cluster's client asks the server about the command
 	return &command{cmd}
 }
 

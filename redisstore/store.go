@@ -39,7 +39,7 @@ var _ ratelimit.Store = (*Store)(nil)
 func New(client redis.UniversalClient, options ...Option) *Store {
 	s, err := newStore(client, options)
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // a programmer's mistake at start
 	}
 	return s
 }

@@ -5,7 +5,6 @@ package redistest
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -68,7 +67,7 @@ func StartValkey(t testing.TB) *Server {
 	t.Helper()
 	binary, err := exec.LookPath("valkey-server")
 	if err != nil {
-		fmt.Println("valkey: not tried")
+		_, _ = os.Stdout.WriteString("valkey: not tried\n")
 		return nil
 	}
 	s := prepare(t)
@@ -256,4 +255,4 @@ func (s *Server) File(name, content string) string {
 	return path
 }
 
-func (s *Server) String() string { return fmt.Sprintf("redis-server on %s", s.Addr) }
+func (s *Server) String() string { return "redis-server on " + s.Addr }
