@@ -5,7 +5,7 @@
 //
 // It is a middleware of the usual form, for a whole mux or for one handler:
 //
-//	handler := httplimit.New(api, httplimit.Config{Route: httplimit.RoutesOf(mux)})(mux)
+//	handler := httplimit.New(api)(mux)
 //	mux.Handle("POST /login", httplimit.Wrap(login, signIn, httplimit.Config{Account: httplimit.JSONField("username")}))
 //
 // The ResponseWriter is handed on as it is; only if a policy counts by outcome

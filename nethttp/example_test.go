@@ -19,9 +19,9 @@ func ExampleNew() {
 	))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /users/{id}", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "user %s\n", r.PathValue("id"))
+		_, _ = fmt.Fprintf(w, "user %s\n", r.PathValue("id"))
 	})
-	handler := httplimit.New(api, httplimit.Config{Route: httplimit.RoutesOf(mux)})(mux)
+	handler := httplimit.New(api)(mux)
 
 	for range 3 {
 		w := httptest.NewRecorder()
@@ -59,7 +59,9 @@ func ExampleRoutesOf() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /search", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
-	handler := httplimit.New(api, httplimit.Config{Route: httplimit.RoutesOf(mux)})(mux)
+	// Something stands between the middleware and the mux.
+	logged := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { mux.ServeHTTP(w, r) })
+	handler := httplimit.New(api, httplimit.Config{Route: httplimit.RoutesOf(mux)})(logged)
 
 	for _, path := range []string{"/search?q=1", "/search?q=2", "/health"} {
 		w := httptest.NewRecorder()
@@ -78,7 +80,7 @@ func ExampleConfig() {
 	api := ratelimit.Must(ratelimit.New(memstore.New(),
 		ratelimit.Policy{Name: "per-user", Key: ratelimit.ByUser(), Limit: ratelimit.PerHour(1)},
 	))
-	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
+	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "hello") })
 	handler := httplimit.Wrap(api, hello, httplimit.Config{
 		User: func(x httplimit.Exchange) string { return userOf(x.R) },
 		Skip: func(x httplimit.Exchange) bool { return x.R.URL.Path == "/health" },

@@ -27,8 +27,9 @@ type Config = adapter.Config[Exchange]
 func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
 	engine := adapter.New("httplimit", l, cfg)
 	return func(next http.Handler) http.Handler {
+		mux, _ := next.(*http.ServeMux)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			p := &passage{Exchange: Exchange{W: w, R: r}}
+			p := &passage{Exchange: Exchange{W: w, R: r}, mux: mux}
 			if !engine.Begin(&p.Passage, p.Exchange, p, w.Header()) {
 				_ = p.Refuse(func(answer ratelimit.Answer) error { return adapter.WriteAnswer(w, r.Method, answer) })
 				return
@@ -50,8 +51,9 @@ func JSONField(name string) func(Exchange) string {
 	return func(x Exchange) string { return field(x.R) }
 }
 
-// RoutesOf returns a Config.Route that finds patterns when the middleware wraps
-// mux, where the request doesn't have its pattern yet.
+// RoutesOf returns a Config.Route that finds the patterns of mux when the
+// middleware stands before it, where the request doesn't have its pattern yet.
+// It is not needed where the middleware wraps the mux itself.
 func RoutesOf(mux *http.ServeMux) func(Exchange) string {
 	return func(x Exchange) string {
 		_, pattern := mux.Handler(x.R)
@@ -63,13 +65,23 @@ func RoutesOf(mux *http.ServeMux) func(Exchange) string {
 type passage struct {
 	adapter.Passage[Exchange]
 	Exchange
+	// mux is what the middleware wraps, if it is one.
+	mux *http.ServeMux
 }
 
 func (p *passage) Context() context.Context    { return p.R.Context() }
 func (p *passage) Method() string              { return p.R.Method }
-func (p *passage) Route() (string, bool)       { return p.R.Pattern, p.R.Pattern != "" }
 func (p *passage) RemoteAddr() string          { return p.R.RemoteAddr }
 func (p *passage) Header(name string) []string { return p.R.Header[name] }
+
+// Route is the pattern that the request was routed by, or will be.
+func (p *passage) Route() (pattern string, known bool) {
+	if p.mux == nil {
+		return p.R.Pattern, p.R.Pattern != ""
+	}
+	_, pattern = p.mux.Handler(p.R)
+	return pattern, true
+}
 
 func (p *passage) serve(next http.Handler) {
 	w, r := p.W, p.R

@@ -73,7 +73,7 @@ func TestOnMemstore(t *testing.T) {
 }
 
 // TestRoutesOf sees which route requests are counted under when the middleware
-// wraps a mux.
+// stands before a mux.
 func TestRoutesOf(t *testing.T) {
 	var route string
 	l := newLimiter(t, adaptertest.NewScript(), ratelimit.Policy{Name: "ip", Limit: ratelimit.PerMinute(1)}, ratelimit.Observe(ratelimit.Observer{
@@ -83,18 +83,37 @@ func TestRoutesOf(t *testing.T) {
 	for _, pattern := range []string{"GET /u/{id}", "/tree/", "GET example.com/host", "/files/{path...}", "GET /{$}"} {
 		mux.Handle(pattern, http.NotFoundHandler())
 	}
-	h := httplimit.New(l, httplimit.Config{Route: httplimit.RoutesOf(mux)})(mux)
-	for path, want := range map[string]string{
-		"/u/1": "/u/{id}", "/tree/a/b": "/tree/", "/files/a/b": "/files/{path...}", "/": "/{$}",
-		"http://example.com/host": "/host", "/nope": ratelimit.UnmatchedRoute,
+	between := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { mux.ServeHTTP(w, r) })
+	for name, h := range map[string]http.Handler{
+		"the mux itself":                httplimit.New(l)(mux),
+		"a handler that hands on to it": httplimit.New(l, httplimit.Config{Route: httplimit.RoutesOf(mux)})(between),
 	} {
-		if get(h, path); route != want {
-			t.Errorf("%s is counted under %q, want %q", path, route, want)
+		for path, want := range map[string]string{
+			"/u/1": "/u/{id}", "/tree/a/b": "/tree/", "/files/a/b": "/files/{path...}", "/": "/{$}",
+			"http://example.com/host": "/host", "/nope": ratelimit.UnmatchedRoute,
+		} {
+			if get(h, path); route != want {
+				t.Errorf("around %s %s is counted under %q, want %q", name, path, route, want)
+			}
 		}
 	}
 }
 
-// TestRouteUnknown sees that a middleware around a mux says when it lacks the
+// TestRouteInsideAnotherMux sees that the mux that is wrapped tells the route,
+// not one further out.
+func TestRouteInsideAnotherMux(t *testing.T) {
+	l := newLimiter(t, memstore.New(), ratelimit.Policy{Name: "search", Match: "GET /search", Limit: ratelimit.PerHour(1)})
+	inner, outer := http.NewServeMux(), http.NewServeMux()
+	inner.HandleFunc("GET /search", func(http.ResponseWriter, *http.Request) {})
+	outer.Handle("/api/", http.StripPrefix("/api", httplimit.New(l)(inner)))
+	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+		if w := get(outer, "/api/search"); w.Code != want {
+			t.Errorf("request %d: %d, want %d", i+1, w.Code, want)
+		}
+	}
+}
+
+// TestRouteUnknown sees that a middleware somewhere before a mux says when it lacks the
 // route, and counts all the same.
 func TestRouteUnknown(t *testing.T) {
 	var log strings.Builder
@@ -102,7 +121,7 @@ func TestRouteUnknown(t *testing.T) {
 		ratelimit.Logger(slog.New(slog.NewTextHandler(&log, nil))))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /u/{id}", func(http.ResponseWriter, *http.Request) {})
-	h := httplimit.New(l)(mux)
+	h := httplimit.New(l)(http.HandlerFunc(mux.ServeHTTP))
 	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
 		if w := get(h, "/u/1"); w.Code != want {
 			t.Errorf("request %d: %d, want %d", i+1, w.Code, want)
@@ -159,12 +178,16 @@ func TestStatusSent(t *testing.T) {
 			}
 			server := httptest.NewServer(httplimit.Wrap(l, c.handler))
 			server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-			response, err := server.Client().Get(server.URL)
+			defer server.Close()
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := server.Client().Do(request)
 			if err != nil {
 				t.Fatal(err)
 			}
 			_ = response.Body.Close()
-			server.Close()
 			if response.StatusCode != c.want {
 				t.Fatalf("the server sent %d, want %d", response.StatusCode, c.want)
 			}
