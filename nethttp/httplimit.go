@@ -124,8 +124,10 @@ func observed(w http.ResponseWriter, status *int) http.ResponseWriter {
 		},
 		ReadFrom: func(next httpsnoop.ReadFromFunc) httpsnoop.ReadFromFunc {
 			return func(body io.Reader) (int64, error) {
-				sent = true
-				return next(body)
+				n, err := next(body)
+				// Copying nothing sends nothing: the status may be yet to come.
+				sent = sent || n > 0
+				return n, err
 			}
 		},
 		Flush: func(next httpsnoop.FlushFunc) httpsnoop.FlushFunc {

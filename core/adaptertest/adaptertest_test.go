@@ -37,12 +37,38 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestRun sees that what adapters call is the suite, and that it takes a
-// framework as it is.
-func TestRun(t *testing.T) {
+// TestLacks sees that the suite takes a framework as it is, if the harness says
+// so.
+func TestLacks(t *testing.T) {
 	h := harness(routesLate)
 	h.Lacks = RouteInUse | ClientGone | Switching | Writer
-	Run(t, h)
+	var cases []testCase
+	for _, c := range allCases() {
+		if c.needs != 0 || strings.HasPrefix(c.name, "routes/") || strings.HasPrefix(c.name, "mounting/") {
+			cases = append(cases, c)
+		}
+	}
+	ran := &counting{realTest: realTest{t}}
+	runCases(ran, h, cases, &settings{golden: kept{}, patience: 30 * time.Second})
+	for _, c := range cases {
+		if ran.names[c.name] != (c.needs == 0) {
+			t.Errorf("case %s, which needs %b, ran: %t", c.name, c.needs, ran.names[c.name])
+		}
+	}
+}
+
+// counting notes which cases run.
+type counting struct {
+	realTest
+	names map[string]bool
+}
+
+func (c *counting) run(name string, f func(tester)) bool {
+	if c.names == nil {
+		c.names = make(map[string]bool)
+	}
+	c.names[name] = true
+	return c.realTest.run(name, f)
 }
 
 // askedFor notes which golden answers are asked for.

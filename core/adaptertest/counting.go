@@ -64,6 +64,7 @@ func burst(s *suite, n int, want int64, policies ...ratelimit.Policy) {
 	s.Helper()
 	handler := ok()
 	v := s.serve(onRoutes(s.limiter(newModel(), ratelimit.Policies(policies)), handler.handle))
+	v.client(usualPeer).transport.MaxConnsPerHost = 50
 	var admitted, refused, lost atomic.Int64
 	var all sync.WaitGroup
 	start := make(chan struct{})

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
+	"time"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 )
@@ -122,6 +124,8 @@ func upgraded(s *suite, l *ratelimit.Limiter) {
 	if !ok {
 		s.Fatalf("the connection was not handed over: the body is %T", response.Body)
 	}
+	// A request's time limit is over with the 101.
+	defer time.AfterFunc(s.patience, func() { _ = response.Body.Close() }).Stop()
 	if _, err := io.WriteString(conn, "hello\n"); err != nil {
 		s.Fatalf("writing to the connection that was taken over: %v", err)
 	}
@@ -178,11 +182,7 @@ func answered(s *suite, l *ratelimit.Limiter) {
 			return x.Respond(http.StatusSeeOther, "")
 		},
 		func(x Exchange) error {
-			large := make([]byte, 1<<20)
-			for i := range large {
-				large[i] = 'x'
-			}
-			return x.Respond(http.StatusOK, string(large))
+			return x.Respond(http.StatusOK, strings.Repeat("x", 200<<10))
 		},
 	} {
 		site := onRoutes(l, func(x Exchange) error {
