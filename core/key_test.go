@@ -86,6 +86,12 @@ func TestKeys(t *testing.T) {
 	if cookie := partitionOf(t, ratelimit.ByCookie("session"), keyed); !strings.HasPrefix(cookie, "cookie(session)#") || strings.Contains(cookie, "s1") {
 		t.Errorf("a cookie's partition is %q", cookie)
 	}
+	for _, line := range []string{`x={"j":1}; session=s1`, "session=s1; a b=c", "session=s1;; =; bad", "sessio=n; \x00=1; session=s1; session=s2"} {
+		odd := request(func(r *fakeRequest) { r.header["Cookie"] = []string{"a=b", line} })
+		if got, want := partitionOf(t, ratelimit.ByCookie("session"), odd), partitionOf(t, ratelimit.ByCookie("session"), keyed); got != want {
+			t.Errorf("beside what is no cookie (%q) the partition is %q, want %q", line, got, want)
+		}
+	}
 }
 
 func TestIPPrefixes(t *testing.T) {

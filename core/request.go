@@ -137,18 +137,14 @@ func (r *Request) HeaderValues(name string) []string {
 	return r.source.Header(textproto.CanonicalMIMEHeaderKey(name))
 }
 
-// Cookie returns the value of the first cookie with this name, or "".
+// Cookie returns the value of the first cookie with this name, or "". Cookies
+// that can't be read are skipped, one by one as net/http does: others set them
+// too, and whoever adds one must not lose the cookie that he is counted by.
 func (r *Request) Cookie(name string) string {
-	for _, line := range r.HeaderValues("Cookie") {
-		cookies, err := http.ParseCookie(line)
-		if err != nil {
-			continue
-		}
-		for _, cookie := range cookies {
-			if cookie.Name == name {
-				return cookie.Value
-			}
-		}
+	request := http.Request{Header: http.Header{"Cookie": r.HeaderValues("Cookie")}}
+	cookie, err := request.Cookie(name)
+	if err != nil {
+		return ""
 	}
-	return ""
+	return cookie.Value
 }

@@ -3,6 +3,7 @@ package httplimit_test
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -37,7 +38,7 @@ func TestStatusAfterACopy(t *testing.T) {
 			defer close(ended)
 			handler.ServeHTTP(w, r)
 		}))
-		server.Config.ErrorLog = quiet
+		server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 		server.Start()
 		response, err := server.Client().Get(server.URL)
 		if err != nil {
