@@ -34,7 +34,7 @@ func (s *Store) Adjust(ctx context.Context, adjustments []ratelimit.Adjustment) 
 func (t *table) adjust(a *ratelimit.Adjustment, now int64) {
 	// What it would be as a charge of the difference.
 	c := ratelimit.Charge{Policy: a.Policy, Partition: a.Partition, Limit: a.Limit, Cost: max(a.NewCost-a.Cost, 0)}
-	k := key{tag: t.tag(&c)}
+	k := key{tag: t.tag(&c), slot: noSlot}
 	sh, fraction := t.place(k.tag)
 	k.fraction = fraction
 

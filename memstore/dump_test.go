@@ -55,11 +55,11 @@ func TestRestoredGoesOn(t *testing.T) {
 		}
 		text := dump(t, s)
 		stores := []*Store{s}
-		for _, cap := range []int{maxKeys, maxKeys, 100_000} {
-			if maxKeys == 150 && cap != maxKeys {
+		for _, other := range []int{maxKeys, maxKeys, 100_000} {
+			if maxKeys == 150 && other != maxKeys {
 				continue // has room where the others have none
 			}
-			restored := New(WithMaxKeys(cap), WithClock(clock.now))
+			restored := New(WithMaxKeys(other), WithClock(clock.now))
 			if err := restored.Restore(bytes.NewReader(text)); err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +177,7 @@ func TestRestoreRefuses(t *testing.T) {
 			t.Errorf("%s: then the right one: %v", what, err)
 		}
 	}
-	for n := range len(text) {
+	for n := range text {
 		refuse(fmt.Sprint("cut after ", n), text[:n], "unexpected EOF")
 	}
 	for i := range text {

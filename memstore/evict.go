@@ -19,15 +19,15 @@ const noSlot = -1
 // smallest share of its limit used. What is at its limit is never given up;
 // noSlot if all are. Neither recency nor expiry counts: by those a flood of new keys
 // frees those that are blocked.
-func (sh *shard) victim(g *segment, tag uint64, now int64) (slot int, used int64) {
-	slot = noSlot
-	var capacity int64
+func (sh *shard) victim(g *segment, tag uint64, now int64) int {
+	slot := noSlot
+	var used, capacity int64
 	seen, i := 0, home(tag)
 	for range slotsPerSegment {
 		if e := &g.slots[i]; e.tag != 0 {
 			u, c := sh.used(e, now)
 			if u == 0 {
-				return i, 0
+				return i
 			}
 			if u < c && (slot == noSlot || smaller(u, c, used, capacity)) {
 				slot, used, capacity = i, u, c
@@ -38,7 +38,7 @@ func (sh *shard) victim(g *segment, tag uint64, now int64) (slot int, used int64
 		}
 		i = next(i)
 	}
-	return slot, used
+	return slot
 }
 
 // smaller reports whether a/b < c/d.
@@ -69,7 +69,7 @@ func (sh *shard) room(t *table, tag uint64, fraction uint32, now int64) (slot in
 	if g == nil {
 		return noSlot, false
 	}
-	slot, _ = sh.victim(g, tag, now)
+	slot = sh.victim(g, tag, now)
 	return slot, slot != noSlot
 }
 
@@ -90,7 +90,7 @@ func (sh *shard) admit(t *table, tag uint64, fraction uint32, now int64, slot in
 			return g.add(tag)
 		}
 		if slot == noSlot {
-			slot, _ = sh.victim(g, tag, now)
+			slot = sh.victim(g, tag, now)
 		}
 		used := int64(0)
 		if slot != noSlot {

@@ -38,11 +38,11 @@ func flood(t testing.TB, s *Store, n int, limits ...ratelimit.Limit) (admitted i
 
 // floodSize is the ten million of the promise, or, with the race detector or
 // -short, less.
-func floodSize(cap int) int {
+func floodSize(maxKeys int) int {
 	if raceEnabled || testing.Short() {
-		return 3 * cap
+		return 3 * maxKeys
 	}
-	return 100 * cap
+	return 100 * maxKeys
 }
 
 // TestFlood blocks a thousand clients, half of them under a second policy with

@@ -78,7 +78,7 @@ func (h *hasher) sum(policy, partition string, a, window uint64) uint64 {
 
 // addPart adds NH of one part to a sum. The last pair of words may overlap the
 // one before; which bytes they are follows from the length, which is hashed too.
-func addPart(hi, lo uint64, s string, keys *[longPart / 8]uint64) (uint64, uint64) {
+func addPart(hi, lo uint64, s string, keys *[longPart / 8]uint64) (sumHi, sumLo uint64) {
 	if len(s) > longPart {
 		digest := sha256.Sum256([]byte(s))
 		s = string(digest[:])
@@ -100,7 +100,7 @@ func addPart(hi, lo uint64, s string, keys *[longPart / 8]uint64) (uint64, uint6
 	return addPair(hi, lo, a+keys[i&15], b+keys[i&15|1])
 }
 
-func addPair(hi, lo, a, b uint64) (uint64, uint64) {
+func addPair(hi, lo, a, b uint64) (sumHi, sumLo uint64) {
 	pairHi, pairLo := bits.Mul64(a, b)
 	lo, carry := bits.Add64(lo, pairLo, 0)
 	return hi + pairHi + carry, lo

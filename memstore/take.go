@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -21,35 +22,29 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []
 		return fmt.Errorf("memstore: Take of %d charges with %d results: give one result for each charge", len(charges), len(results))
 	}
 	for i := range charges {
-		if err := checkCharge(&charges[i]); err != nil {
-			return err
+		if c := &charges[i]; c.Cost < 0 || c.Mode > ratelimit.ModeOnDenial {
+			return badCharge(c)
 		}
 	}
-	switch t, now := s.table.Load(), s.clock.now(); len(charges) {
-	case 0:
-		return nil
-	case 1:
+	t, now := s.table.Load(), s.clock.now()
+	if len(charges) == 1 {
 		return t.takeOne(&charges[0], now, &results[0])
-	default:
-		return t.takeAll(charges, now, results)
 	}
+	return t.takeAll(charges, now, results)
 }
 
-// checkCharge is what can be said of a charge without its limit, which is
-// checked where it is not the same as the last time.
-func checkCharge(c *ratelimit.Charge) error {
+// badCharge is the error for what can be said of a charge without its limit,
+// which is checked where it is not the same as the last time.
+func badCharge(c *ratelimit.Charge) error {
 	if c.Cost < 0 {
 		return fmt.Errorf("memstore: Charge.Cost %d is negative: use 0 to look, Adjust to give back", c.Cost)
 	}
-	if c.Mode > ratelimit.ModeOnDenial {
-		return fmt.Errorf("memstore: Charge.Mode %d is unknown: use one of the constants", c.Mode)
-	}
-	return nil
+	return fmt.Errorf("memstore: Charge.Mode %d is unknown: use one of the constants", c.Mode)
 }
 
 func checkLimit(l *ratelimit.Limit) error {
 	if l.IsUnlimited() {
-		return fmt.Errorf("memstore: Charge.Limit is Unlimited, which counts nothing: leave the charge out")
+		return errors.New("memstore: Charge.Limit is Unlimited, which counts nothing: leave the charge out")
 	}
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("memstore: %w", err)
@@ -104,7 +99,7 @@ func (sh *shard) takeOther(t *table, e *entry, c *ratelimit.Charge, tag uint64, 
 	if err := checkLimit(&c.Limit); err != nil {
 		return err
 	}
-	k := key{tag: tag, fraction: fraction}
+	k := key{tag: tag, fraction: fraction, slot: noSlot}
 	if e == nil {
 		e = sh.newcomer(t, &k, c, now)
 	}

@@ -22,15 +22,6 @@ func (d debt) up() int64 {
 // wide is the debt in units of 1/window.
 func (d debt) wide(window int64) wide { return product(d.units, window).plus(d.rest) }
 
-// debtOf is the reverse of wide, saturated.
-func debtOf(w wide, window int64) debt {
-	units, rest, ok := w.divMod(window)
-	if !ok || units > MaxUnits {
-		return debt{units: MaxUnits}
-	}
-	return debt{units: units, rest: rest}
-}
-
 // drained is the debt after elapsed microseconds.
 func (d debt) drained(elapsed, quota, window int64) debt {
 	if elapsed == 0 || quota == 0 || d == (debt{}) {
@@ -40,7 +31,8 @@ func (d debt) drained(elapsed, quota, window int64) debt {
 	if all.atMost(gone) {
 		return debt{}
 	}
-	return debtOf(all.minus(gone), window)
+	units, rest, _ := all.minus(gone).divMod(window)
+	return debt{units, rest}
 }
 
 // wait is how long the debt takes to drain, rounded up to a microsecond.
@@ -51,7 +43,14 @@ func (d debt) wait(quota, window int64) time.Duration {
 	if quota == 0 {
 		return ratelimit.Never
 	}
-	return micros(d.wide(window).divUpWide(quota))
+	us, rest, ok := d.wide(window).divMod(quota)
+	if !ok {
+		return ratelimit.Never
+	}
+	if rest > 0 {
+		us++
+	}
+	return micros(uint64(us))
 }
 
 // retry is how long until a cost fits that does not fit yet: until what is too
@@ -109,10 +108,8 @@ func adjustBucket(s *State, now int64, l *ratelimit.Limit, charged, change int64
 	}
 	back = back.minus(gone)
 	all := d.wide(window)
-	if all.atMost(back) {
-		d = debt{}
-	} else {
-		d = debtOf(all.minus(back), window)
+	s.Time, s.Level, s.Rest = at, 0, 0
+	if !all.atMost(back) {
+		s.Level, s.Rest, _ = all.minus(back).divMod(window)
 	}
-	s.Time, s.Level, s.Rest = at, d.units, d.rest
 }

@@ -56,11 +56,15 @@ func TestFaults(t *testing.T) {
 			ratelimit.Result{Allowed: true, Limit: 1_000_000_000, Remaining: 999_999_999},
 		}, {
 			"a clock that goes back and forth mints tokens",
-			ratelimit.TokenBucket(1, second, 1), []request{{10, 1}, {9, 1}, {10, 1}, {9, 1}, {10, 1}}, 1,
+			ratelimit.TokenBucket(1, second, 1),
+			[]request{{10, 1}, {9, 1}, {10, 1}, {9, 1}, {10, 1}},
+			1,
 			ratelimit.Result{Limit: 1, RetryAfter: second},
 		}, {
 			"rounding refuses who waited exactly long enough",
-			ratelimit.TokenBucket(1, 3600*second, 1), []request{{0, 1}, {1620, 1}, {3600, 1}}, 2,
+			ratelimit.TokenBucket(1, 3600*second, 1),
+			[]request{{0, 1}, {1620, 1}, {3600, 1}},
+			2,
 			ratelimit.Result{Allowed: true, Limit: 1},
 		}, {
 			"a rate of 0 divides by zero and admits all",
@@ -72,11 +76,15 @@ func TestFaults(t *testing.T) {
 			ratelimit.Result{RetryAfter: ratelimit.Never},
 		}, {
 			"impossible requests change the state",
-			ratelimit.TokenBucket(1, second, 5), []request{{0, 6}, {0, 5}, {0.5, 6}, {1, 1}, {1.5, 6}, {2, 1}}, 3,
+			ratelimit.TokenBucket(1, second, 5),
+			[]request{{0, 6}, {0, 5}, {0.5, 6}, {1, 1}, {1.5, 6}, {2, 1}},
+			3,
 			ratelimit.Result{Allowed: true, Limit: 5},
 		}, {
 			"a cost of the whole capacity is taken for impossible",
-			ratelimit.TokenBucket(5, 5*second, 5), []request{{0, 5}, {0, 5}}, 1,
+			ratelimit.TokenBucket(5, 5*second, 5),
+			[]request{{0, 5}, {0, 5}},
+			1,
 			ratelimit.Result{Limit: 5, RetryAfter: 5 * second},
 		}, {
 			"a wait is that until the bucket is full",
@@ -88,11 +96,15 @@ func TestFaults(t *testing.T) {
 			ratelimit.Result{Limit: 6, RetryAfter: 4900 * time.Millisecond},
 		}, {
 			"a reset counts from the request",
-			ratelimit.FixedWindow(2, 60*second), []request{{0, 1}, {10, 1}, {20, 1}}, 2,
+			ratelimit.FixedWindow(2, 60*second),
+			[]request{{0, 1}, {10, 1}, {20, 1}},
+			2,
 			ratelimit.Result{Limit: 2, RetryAfter: 40 * second, ResetAfter: 40 * second},
 		}, {
 			"only being exactly at the limit denies",
-			ratelimit.SlidingLog(10, 60*second), []request{{0, 6}, {1, 6}}, 1,
+			ratelimit.SlidingLog(10, 60*second),
+			[]request{{0, 6}, {1, 6}},
+			1,
 			ratelimit.Result{Limit: 10, Remaining: 4, RetryAfter: 59 * second},
 		}, {
 			"a large cost first is forgotten",
@@ -124,11 +136,15 @@ func TestFaults(t *testing.T) {
 			ratelimit.Result{Allowed: true, Limit: 1},
 		}, {
 			"a refill of one unit per window",
-			ratelimit.TokenBucket(100, 60*second, 100), []request{{0, 100}, {60, 100}}, 2,
+			ratelimit.TokenBucket(100, 60*second, 100),
+			[]request{{0, 100}, {60, 100}},
+			2,
 			ratelimit.Result{Allowed: true, Limit: 100},
 		}, {
 			"the wait for a window's end does not follow the time",
-			ratelimit.FixedWindow(1, 60*second), []request{{0, 1}, {50, 1}}, 1,
+			ratelimit.FixedWindow(1, 60*second),
+			[]request{{0, 1}, {50, 1}},
+			1,
 			ratelimit.Result{Limit: 1, RetryAfter: 10 * second},
 		}, {
 			"each request makes the window longer",
@@ -136,15 +152,21 @@ func TestFaults(t *testing.T) {
 			ratelimit.Result{Allowed: true, Limit: 60, Remaining: 54},
 		}, {
 			"a long idle time overflows",
-			ratelimit.TokenBucket(1000, time.Millisecond, 1000), []request{{0, 1000}, {12 * 3600, 1000}, {24 * 3600, 1}}, 3,
+			ratelimit.TokenBucket(1000, time.Millisecond, 1000),
+			[]request{{0, 1000}, {12 * 3600, 1000}, {24 * 3600, 1}},
+			3,
 			ratelimit.Result{Allowed: true, Limit: 1000, Remaining: 999},
 		}, {
 			"a cost above the capacity is told a wait that can't help",
-			ratelimit.TokenBucket(3, 2*second, 3), []request{{0, 4}}, 0,
+			ratelimit.TokenBucket(3, 2*second, 3),
+			[]request{{0, 4}},
+			0,
 			ratelimit.Result{Limit: 3, Remaining: 3, RetryAfter: ratelimit.Never},
 		}, {
 			"1 per hour admits 2",
-			ratelimit.FixedWindow(1, 3600*second), []request{{0, 1}, {0, 1}}, 1,
+			ratelimit.FixedWindow(1, 3600*second),
+			[]request{{0, 1}, {0, 1}},
+			1,
 			ratelimit.Result{Limit: 1, RetryAfter: 3600 * second},
 		}, {
 			"remaining is off by one past the limit",
@@ -160,7 +182,9 @@ func TestFaults(t *testing.T) {
 			ratelimit.Result{Limit: 17, RetryAfter: 500 * time.Millisecond},
 		}, {
 			"a weight below 1 rounds to nothing",
-			ratelimit.SlidingWindow(1, second), []request{{0.95, 1}, {1.05, 1}}, 1,
+			ratelimit.SlidingWindow(1, second),
+			[]request{{0.95, 1}, {1.05, 1}},
+			1,
 			ratelimit.Result{Limit: 1, RetryAfter: 950 * time.Millisecond},
 		}, {
 			"twice the limit around a fixed window's edge: by design",

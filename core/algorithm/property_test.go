@@ -198,14 +198,14 @@ func TestSaturation(t *testing.T) {
 		var (
 			l     = drawLimit(t, a, windows().Draw(t, "window"))
 			s     algorithm.State
-			any   = rapid.OneOf(rapid.Int64(), rapid.Just(int64(math.MaxInt64)), rapid.Just(int64(math.MinInt64)))
+			whole = rapid.OneOf(rapid.Int64(), rapid.Just(int64(math.MaxInt64)), rapid.Just(int64(math.MinInt64)))
 			units = rapid.OneOf(rapid.Int64Range(0, math.MaxInt64), rapid.Just(int64(math.MaxInt64)))
 		)
 		for range rapid.IntRange(1, 20).Draw(t, "requests") {
-			now := any.Draw(t, "now")
+			now := whole.Draw(t, "now")
 			before := algorithm.Used(&s, now, &l)
 			if rapid.Bool().Draw(t, "adjust") {
-				s = algorithm.Adjust(s, now, l, any.Draw(t, "at"), units.Draw(t, "cost"), units.Draw(t, "new"))
+				s = algorithm.Adjust(s, now, l, whole.Draw(t, "at"), units.Draw(t, "cost"), units.Draw(t, "new"))
 				checkRange(t, s)
 				continue
 			}

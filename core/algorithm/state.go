@@ -42,10 +42,12 @@ const (
 // Action is what becomes of a cost.
 type Action uint8
 
+// It is never taken by a look, taken by a step if it fits, and by force in any
+// case.
 const (
-	ActionLook  Action = iota // never taken
-	ActionStep                // taken if it fits
-	ActionForce               // taken in any case
+	ActionLook Action = iota
+	ActionStep
+	ActionForce
 )
 
 // takes reports whether a cost is taken, given whether it fits.

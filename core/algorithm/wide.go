@@ -59,15 +59,3 @@ func (w wide) divUp(d int64) int64 {
 	}
 	return q
 }
-
-// divUpWide is w / d rounded up, or the largest uint64 if it does not fit.
-func (w wide) divUpWide(d int64) uint64 {
-	q, r, ok := w.divMod(d)
-	if !ok {
-		return math.MaxUint64
-	}
-	if r > 0 {
-		q++
-	}
-	return uint64(q)
-}
