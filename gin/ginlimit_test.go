@@ -101,6 +101,22 @@ func TestErrorOfOnDeny(t *testing.T) {
 	}
 }
 
+// TestAnswerIsFinal sees that what is mounted further out and answers requests
+// that nobody has answered doesn't answer a refused one, HEAD included.
+func TestAnswerIsFinal(t *testing.T) {
+	r := gin.New()
+	r.Use(func(c *gin.Context) {
+		c.Next()
+		if !c.Writer.Written() {
+			c.String(http.StatusInternalServerError, "nobody has answered")
+		}
+	}, ginlimit.New(newLimiter(t, memstore.New(), ratelimit.Policy{Name: "none", Limit: ratelimit.PerHour(0)})))
+	r.HEAD("/", func(*gin.Context) {})
+	if w := send(t, r, http.MethodHead, "/", ""); w.Code != http.StatusTooManyRequests || w.Body.Len() > 0 {
+		t.Errorf("the answer to HEAD is %d with %d bytes, want 429 with none", w.Code, w.Body.Len())
+	}
+}
+
 // TestBinding sees that a handler can bind the body that JSONField has read.
 func TestBinding(t *testing.T) {
 	script := adaptertest.NewScript()
