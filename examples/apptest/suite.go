@@ -20,6 +20,7 @@ var cases = []struct {
 	{"events are flushed one by one", false, eventsOneByOne},
 	{"the fallback decides while the store fails", false, fallbackDecides},
 	{"other paths are the framework's", false, otherPaths},
+	{"the framework's own answers", true, frameworkStatuses},
 }
 
 // bench is where a case makes its sites.
