@@ -14,7 +14,8 @@ const MaxBody = 64 << 10
 // JSONField returns a function that finds the named top-level member of a
 // request's JSON body, for an adapter's Account. At most [MaxBody] bytes are
 // read, and the handler gets the body as if nothing had been. It returns "" if
-// the body is larger, no JSON object, or has no such member.
+// the body is larger, no JSON object, has no such member, or may be taken for
+// something else than JSON (see [OnlyJSON]).
 func JSONField(name string) func(*http.Request) string {
 	return func(r *http.Request) string {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -22,11 +23,41 @@ func JSONField(name string) func(*http.Request) string {
 		}
 		read, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
 		r.Body = replayed{io.MultiReader(bytes.NewReader(read), r.Body), r.Body}
-		if err != nil {
+		if err != nil || !OnlyJSON(r.Header["Content-Type"], r.URL.RawQuery, read) {
 			return ""
 		}
 		return FieldOf(read, name)
 	}
+}
+
+// OnlyJSON reports whether a body that is JSON can't be something else to the
+// application as well. Many bind a request by its Content-Type, of which these
+// are the lines: a body may hold one name as JSON and another as a form, XML
+// or YAML, and the query still another if the type tells of no body. Of type
+// application/json a body is JSON. Without a type, as plain text, or as the
+// form that curl -d calls everything, it is if the request has no query, and
+// the form no field.
+func OnlyJSON(contentType []string, query string, body []byte) bool {
+	if len(contentType) == 0 {
+		return query == ""
+	}
+	if len(contentType) > 1 {
+		return false
+	}
+	media, _, _ := strings.Cut(contentType[0], ";")
+	media = strings.TrimSpace(media)
+	if media == "application/json" {
+		return true
+	}
+	// Some compare types in lower case only: to them this is another type.
+	media = strings.ToLower(media)
+	switch {
+	case query != "":
+		return false
+	case media == "application/x-www-form-urlencoded":
+		return !bytes.ContainsAny(body, "&=")
+	}
+	return media == "" || media == "application/json" || media == "text/plain" || strings.HasSuffix(media, "+json")
 }
 
 // replayed is a body of which some was read ahead.

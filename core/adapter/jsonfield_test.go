@@ -40,6 +40,45 @@ func TestFieldOf(t *testing.T) {
 	}
 }
 
+// An application that binds by media type must not be shown another account
+// than the limiter is.
+func TestJSONFieldOfAnotherType(t *testing.T) {
+	const object = `{"username":"ann"}`
+	for _, c := range []struct {
+		contentType []string
+		query, body string
+		want        string
+	}{
+		{nil, "", object, "ann"},
+		{[]string{"application/json"}, "", object, "ann"},
+		{[]string{"application/json; charset=utf-8"}, "next=/", object, "ann"},
+		{[]string{"Application/JSON"}, "", object, "ann"},
+		{[]string{"application/vnd.example+json"}, "", object, "ann"},
+		{[]string{"text/plain;charset=UTF-8"}, "", object, "ann"},
+		{[]string{"application/x-www-form-urlencoded"}, "", object, "ann"},
+		{[]string{"application/x-www-form-urlencoded"}, "", `{"username":"ann","x":"&username=bob&"}`, ""},
+		{[]string{"application/x-www-form-urlencoded"}, "", object + "&username=bob", ""},
+		{[]string{"application/x-www-form-urlencoded"}, "username=bob", object, ""},
+		{[]string{"multipart/form-data; boundary=b"}, "", object + "\r\n--b\r\nContent-Disposition: form-data; name=\"username\"\r\n\r\nbob\r\n--b--\r\n", ""},
+		{[]string{"application/xml"}, "", object + "<f><username>bob</username></f>", ""},
+		{[]string{"text/xml"}, "", object + "<f><username>bob</username></f>", ""},
+		{[]string{"application/x-yaml"}, "", object, ""},
+		{[]string{"application/json", "application/xml"}, "", object, ""},
+		{nil, "username=bob", object, ""},
+		{[]string{""}, "username=bob", object, ""},
+		{[]string{"text/plain"}, "username=bob", object, ""},
+		{[]string{"Application/JSON"}, "username=bob", object, ""},
+	} {
+		r := httptest.NewRequest("POST", "/?"+c.query, strings.NewReader(c.body))
+		if c.contentType != nil {
+			r.Header["Content-Type"] = c.contentType
+		}
+		if got := adapter.JSONField("username")(r); got != c.want {
+			t.Errorf("%q?%s %s: %q, want %q", c.contentType, c.query, c.body, got, c.want)
+		}
+	}
+}
+
 func TestJSONFieldGivesTheBodyBack(t *testing.T) {
 	field := adapter.JSONField("username")
 	small := `{"username":"ann"}`
