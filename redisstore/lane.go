@@ -47,6 +47,32 @@ type lane struct {
 	idle      chan struct{} // closed when a closed lane has nothing under way
 
 	roundTrip atomic.Int64 // the shortest of late, in nanoseconds
+
+	contexts contexts
+}
+
+// contexts gives calls a context that ends one to two budgets after they began.
+// Calls that begin within one budget share one, which is cheaper than a timer
+// for each; those who wait for them have timers of their own.
+type contexts struct {
+	mu            sync.Mutex
+	current       context.Context
+	renew         time.Time
+	cancel, older context.CancelFunc
+}
+
+func (c *contexts) get(now time.Time, budget time.Duration) context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil || !now.Before(c.renew) {
+		if c.older != nil {
+			c.older() // its calls are over
+		}
+		c.older = c.cancel
+		c.current, c.cancel = context.WithDeadline(background, now.Add(2*budget))
+		c.renew = now.Add(budget)
+	}
+	return c.current
 }
 
 func newLane(s *Store, server string, client sender) *lane {

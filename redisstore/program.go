@@ -23,12 +23,20 @@ type program struct {
 
 	body  []byte // the requests, in MessagePack
 	count int    // of numbers in body
+	kinds int64  // of what is in it: hasLogs and the like
 	text  []byte
 	args  []any
 	cmd   *command
 
 	states []keyState
 }
+
+// What a program may have in it, as the script is told.
+const (
+	hasLogs int64 = 1 << iota
+	hasChanges
+	hasSeveral
+)
 
 // keyShape is what tells how a key's state is written.
 type keyShape struct {
@@ -51,7 +59,7 @@ func (p *program) reset() {
 		p.number = resetMap(p.number)
 	}
 	p.shapes, p.limits = p.shapes[:0], p.limits[:0]
-	p.body, p.count = p.body[:0], 0
+	p.body, p.count, p.kinds = p.body[:0], 0, 0
 	for i := range p.args {
 		p.args[i] = nil
 	}
@@ -74,6 +82,12 @@ func resetMap(m map[string]int32) map[string]int32 {
 // add appends a call's requests.
 func (p *program) add(c *call) {
 	p.calls = append(p.calls, c)
+	if c.shared || len(c.items) > 1 {
+		p.kinds |= hasSeveral
+	}
+	if c.adjusts {
+		p.kinds |= hasChanges
+	}
 	if c.shared {
 		p.integer(-2)
 	}
@@ -128,6 +142,9 @@ func (p *program) key(item *item) int32 {
 		return n
 	}
 	p.keys = append(p.keys, item.key)
+	if item.limit.Algorithm == ratelimit.AlgorithmSlidingLog {
+		p.kinds |= hasLogs
+	}
 	p.shapes = append(p.shapes, keyShape{item.limit.Algorithm, item.limit.Window})
 	n := int32(len(p.keys))
 	p.number[item.key] = n
@@ -154,8 +171,9 @@ func (p *program) integer(n int64) {
 // command makes the command that runs the program; now is the time in
 // microseconds, or -1 for the server's own.
 func (p *program) command(now int64) *command {
-	text := appendArray(p.text[:0], 2+4*len(p.limits)+p.count)
+	text := appendArray(p.text[:0], 3+4*len(p.limits)+p.count)
 	text = appendInt(text, now)
+	text = appendInt(text, p.kinds)
 	text = appendInt(text, int64(len(p.limits)))
 	for i := range p.limits {
 		l := &p.limits[i]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -68,8 +69,7 @@ func (r *runner) build() {
 // programs are kept for finish.
 func (r *runner) exchange(l *lane) error {
 	r.build()
-	ctx, cancel := context.WithTimeout(background, l.store.budget)
-	defer cancel()
+	ctx := l.contexts.get(time.Now(), l.store.budget)
 	now := l.store.scriptTime()
 	cmds := make([]redis.Cmder, len(r.programs))
 	for i, p := range r.programs {

@@ -4,6 +4,8 @@
 -- KEYS     the distinct keys
 -- ARGV[1]  MessagePack, one flat array of integers:
 --            the time in microseconds, or -1 for this server's own
+--            what there is: 1 for logs + 2 for changes (what is no request) + 4
+--            for requests with several charges
 --            the number of limits, and 4 each: algorithm, quota, window, capacity
 --            requests, to the end:
 --              n, and n charges of 3: key, 8 * limit + mode, cost
@@ -34,7 +36,7 @@ local LATEST = 9007199254740991 -- microseconds
 local CENTURY = 3155760000000000
 
 local floor, sub, call = math.floor, string.sub, redis.call
-local pack, unpackInts = struct.pack, struct.unpack
+local pack, unpackInts, format = struct.pack, struct.unpack, string.format
 
 local p = cmsgpack.unpack(ARGV[1])
 local simulated = p[1] >= 0
@@ -45,9 +47,13 @@ if not simulated then
 end
 if now > LATEST then now = LATEST end
 
+-- To make a function takes time, too: those that are not needed are not made.
+local kinds = p[2]
+local logs, changes, several = kinds % 2 >= 1, kinds % 4 >= 2, kinds >= 4
+
 local Q, W, C, A = {}, {}, {}, {} -- quota, window, capacity, algorithm by limit
-local pos = 3
-for i = 1, p[2] do
+local pos = 4
+for i = 1, p[3] do
   A[i], Q[i], W[i], C[i] = p[pos], p[pos + 1], p[pos + 2], p[pos + 3]
   pos = pos + 4
 end
@@ -68,9 +74,10 @@ end
 local T, U, R = {}, {}, {}
 -- Of logs: the time that counts, the entries as they are stored, where in them
 -- the view begins, the units before it, and the units of that time.
-local V, E, F, G, P = {}, {}, {}, {}, {}
+local V, E, F, G, P
+if logs or changes then V, E, F, G, P = {}, {}, {}, {}, {} end
 local owner, dirty = {}, {} -- the limit by which a key was last used, written
-local gone = {} -- reset
+local gone -- reset
 local out = { '' }
 local n = 1
 
@@ -117,33 +124,36 @@ local FRESH = {
   [LEAKY] = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0',
 }
 
-local function loadLog(k, v, window)
-  local t, at, used, gone, entries, from, last, pending = 0, now, 0, 0, '', 1, 0, 0
-  if v and #v >= 14 and #v % 14 == 0 then
-    local stored, units = unpackInts('<I7I7', v)
-    if stored <= LATEST and units <= MOST then
-      t, used, entries = stored, units, sub(v, 15)
-      if t > at then at = t end
-      local size = #entries
-      while from < size do
-        local entry, n = unpackInts('<I7I7', entries, from)
-        if at - entry < window then break end
-        gone = gone + n
-        from = from + 14
-      end
-      used = used - gone
-      if used < 0 then used = 0 end
-      if from < size then
-        last, units = unpackInts('<I7I7', entries, size - 13)
-        if last == at then
-          pending = units
-          entries = sub(entries, 1, size - 14)
+local loadLog
+if logs then
+  loadLog = function(k, v, window)
+    local t, at, used, gone, entries, from, last, pending = 0, now, 0, 0, '', 1, 0, 0
+    if v and #v >= 14 and #v % 14 == 0 then
+      local stored, units = unpackInts('<I7I7', v)
+      if stored <= LATEST and units <= MOST then
+        t, used, entries = stored, units, sub(v, 15)
+        if t > at then at = t end
+        local size = #entries
+        while from < size do
+          local entry, n = unpackInts('<I7I7', entries, from)
+          if at - entry < window then break end
+          gone = gone + n
+          from = from + 14
+        end
+        used = used - gone
+        if used < 0 then used = 0 end
+        if from < size then
+          last, units = unpackInts('<I7I7', entries, size - 13)
+          if last == at then
+            pending = units
+            entries = sub(entries, 1, size - 14)
+          end
         end
       end
     end
+    T[k], U[k], V[k], E[k], F[k], G[k], P[k] = t, used, at, entries, from, gone, pending
+    return pack('<I7I7I7I7', at, used, last, t)
   end
-  T[k], U[k], V[k], E[k], F[k], G[k], P[k] = t, used, at, entries, from, gone, pending
-  return pack('<I7I7I7I7', at, used, last, t)
 end
 
 local function load(k, limit)
@@ -221,30 +231,36 @@ local function fits(limit, t, u, r, cost)
   return spare >= 0
 end
 
--- When the oldest units of a log, so many, were all taken.
-local function released(k, units)
-  local entries = E[k]
-  for i = F[k], #entries, 14 do
-    local at, n = unpackInts('<I7I7', entries, i)
-    units = units - n
-    if units <= 0 then return at end
+local released
+if logs then
+  -- When the oldest units of a log, so many, were all taken.
+  released = function(k, units)
+    local entries = E[k]
+    for i = F[k], #entries, 14 do
+      local at, n = unpackInts('<I7I7', entries, i)
+      units = units - n
+      if units <= 0 then return at end
+    end
+    return V[k]
   end
-  return V[k]
 end
 
--- Takes a cost. What may be undone keeps the entries that a log has out of
--- view.
-local function commit(k, limit, cost, undoable)
-  if cost == 0 then return end
-  local t, u, r = view(k, limit)
-  local after = plus(u, cost)
-  if A[limit] == LOG then
-    t = V[k]
-    P[k] = P[k] + after - u
-    if F[k] > 1 and not undoable then E[k], F[k], G[k] = sub(E[k], F[k]), 1, 0 end
+local commit
+if logs or several then
+  -- Takes a cost. What may be undone keeps the entries that a log has out of
+  -- view.
+  commit = function(k, limit, cost, undoable)
+    if cost == 0 then return end
+    local t, u, r = view(k, limit)
+    local after = plus(u, cost)
+    if A[limit] == LOG then
+      t = V[k]
+      P[k] = P[k] + after - u
+      if F[k] > 1 and not undoable then E[k], F[k], G[k] = sub(E[k], F[k]), 1, 0 end
+    end
+    T[k], U[k], R[k] = t, after, r
+    owner[k], dirty[k] = limit, true
   end
-  T[k], U[k], R[k] = t, after, r
-  owner[k], dirty[k] = limit, true
 end
 
 -- A value without expiry would be kept for ever: it is read as fresh. Only a
@@ -256,7 +272,7 @@ local function immortal(k, limit)
   return true
 end
 
-local released_at, verdicts = {}, {}
+local releases, verdicts = {}, {}
 
 local function decideOne(k, limit, mode, cost)
   if not T[k] then out[k + 1] = load(k, limit) end
@@ -269,7 +285,7 @@ local function decideOne(k, limit, mode, cost)
   if A[limit] == LOG then
     local at = 0
     if not fit and cost <= C[limit] then at = released(k, u + cost - C[limit]) end
-    released_at[#released_at + 1] = pack('<I7', at)
+    releases[#releases + 1] = pack('<I7', at)
   end
   if cost > 0 and (mode == FORCE or fit and mode <= SHADOW) then
     if A[limit] == LOG then
@@ -282,140 +298,147 @@ local function decideOne(k, limit, mode, cost)
   return fit or mode ~= ENFORCE
 end
 
--- Several charges: each is decided on the state as it is and what the request
--- takes of the same key before it; then all are taken, or none is.
-local function decideAll(from, count, undoable)
-  local before, fit, admitted = {}, {}, true
-  for i = 0, count - 1 do
-    local k, limit, cost = p[from + 3 * i], p[from + 3 * i + 1], p[from + 3 * i + 2]
-    local mode = limit % 8
-    limit = (limit - mode) / 8
-    if not T[k] then out[k + 1] = load(k, limit) end
-    local sum = (before[k] or 0) + cost
-    if sum > MOST then sum = MOST end
-    local t, u, r = view(k, limit)
-    local ok = fits(limit, t, u, r, sum)
-    if not ok and immortal(k, limit) then
-      t, u, r = view(k, limit)
-      ok = fits(limit, t, u, r, sum)
+local decideAll
+if several then
+  -- Several charges: each is decided on the state as it is and what the request
+  -- takes of the same key before it; then all are taken, or none is.
+  decideAll = function(from, count, undoable)
+    local before, fit, admitted = {}, {}, true
+    for i = 0, count - 1 do
+      local k, limit, cost = p[from + 3 * i], p[from + 3 * i + 1], p[from + 3 * i + 2]
+      local mode = limit % 8
+      limit = (limit - mode) / 8
+      if not T[k] then out[k + 1] = load(k, limit) end
+      local sum = (before[k] or 0) + cost
+      if sum > MOST then sum = MOST end
+      local t, u, r = view(k, limit)
+      local ok = fits(limit, t, u, r, sum)
+      if not ok and immortal(k, limit) then
+        t, u, r = view(k, limit)
+        ok = fits(limit, t, u, r, sum)
+      end
+      if A[limit] == LOG then
+        local at = 0
+        if not ok and cost <= C[limit] then at = released(k, u + sum - C[limit]) end
+        releases[#releases + 1] = pack('<I7', at)
+      end
+      fit[i] = ok
+      if mode == ENFORCE and not ok then admitted = false end
+      if mode == FORCE or ok and mode <= SHADOW then before[k] = sum end
     end
-    if A[limit] == LOG then
-      local at = 0
-      if not ok and cost <= C[limit] then at = released(k, u + sum - C[limit]) end
-      released_at[#released_at + 1] = pack('<I7', at)
+    for i = 0, count - 1 do
+      local k, limit, cost = p[from + 3 * i], p[from + 3 * i + 1], p[from + 3 * i + 2]
+      local mode = limit % 8
+      limit = (limit - mode) / 8
+      if admitted then
+        if mode == FORCE or fit[i] and mode <= SHADOW then commit(k, limit, cost, undoable) end
+      elseif mode == ONDENIAL then
+        commit(k, limit, cost)
+      end
     end
-    fit[i] = ok
-    if mode == ENFORCE and not ok then admitted = false end
-    if mode == FORCE or ok and mode <= SHADOW then before[k] = sum end
-  end
-  for i = 0, count - 1 do
-    local k, limit, cost = p[from + 3 * i], p[from + 3 * i + 1], p[from + 3 * i + 2]
-    local mode = limit % 8
-    limit = (limit - mode) / 8
-    if admitted then
-      if mode == FORCE or fit[i] and mode <= SHADOW then commit(k, limit, cost, undoable) end
-    elseif mode == ONDENIAL then
-      commit(k, limit, cost)
-    end
-  end
-  return admitted
-end
-
--- Changes the units that were taken at one instant of a log. What is out of
--- view stays: a clock that goes back may bring it into view again.
-local function adjustEntry(k, limit, charged, change)
-  local at, used = V[k], U[k] + G[k]
-  if charged > at then charged = at end
-  if at - charged >= W[limit] then return end
-  local entries, i, taken, found = E[k], 0, 0, false
-  if charged == at then
-    taken = P[k]
-  else
-    local low, high = 0, #entries / 14
-    while low < high do
-      local middle = floor((low + high) / 2)
-      if unpackInts('<I7', entries, 14 * middle + 1) < charged then low = middle + 1 else high = middle end
-    end
-    i = 14 * low
-    if i < #entries then
-      local entry, units = unpackInts('<I7I7', entries, i + 1)
-      if entry == charged then found, taken = true, units end
-    end
-  end
-  if change < -taken then change = -taken end
-  local after = plus(used, change) - used + taken
-  if after < 0 then after = 0 end
-  U[k] = U[k] + after - taken
-  if U[k] + G[k] > 0 and charged > T[k] then T[k] = charged end
-  owner[k], dirty[k] = limit, true
-  if charged == at then
-    P[k] = after
-  elseif after ~= taken then
-    local rest = sub(entries, found and i + 15 or i + 1)
-    local entry = after > 0 and pack('<I7I7', charged, after) or ''
-    E[k] = sub(entries, 1, i) .. entry .. rest
+    return admitted
   end
 end
 
-local function adjust(k, limit, charged, change)
-  if not T[k] then out[k + 1] = load(k, limit) end
-  local a, window = A[limit], W[limit]
-  if a == LOG then return adjustEntry(k, limit, charged, change) end
-  local t, u, r = view(k, limit)
-  if a == FIXED then
-    if charged - charged % window ~= t then return end
-    u = plus(u, change)
-  elseif a == SLIDING then
-    local start = charged - charged % window
-    if start == t then
-      u = plus(u, change)
-    elseif start == t - window then
-      r = plus(r, change)
+local adjustEntry, adjust, undo, reset
+if changes then
+  -- Changes the units that were taken at one instant of a log. What is out of
+  -- view stays: a clock that goes back may bring it into view again.
+  gone = {}
+  adjustEntry = function(k, limit, charged, change)
+    local at, used = V[k], U[k] + G[k]
+    if charged > at then charged = at end
+    if at - charged >= W[limit] then return end
+    local entries, i, taken, found = E[k], 0, 0, false
+    if charged == at then
+      taken = P[k]
     else
-      return
+      local low, high = 0, #entries / 14
+      while low < high do
+        local middle = floor((low + high) / 2)
+        if unpackInts('<I7', entries, 14 * middle + 1) < charged then low = middle + 1 else high = middle end
+      end
+      i = 14 * low
+      if i < #entries then
+        local entry, units = unpackInts('<I7I7', entries, i + 1)
+        if entry == charged then found, taken = true, units end
+      end
     end
-  elseif change > 0 then
-    u = plus(u, change)
-  else
-    -- Down by what of the change has not drained since.
-    local elapsed = t - charged
-    if elapsed < 0 then elapsed = 0 end
-    local back, part = -change, 0
-    if elapsed * Q[limit] >= (back + 2) * window then return end
-    local gone, rest = muldiv(elapsed, Q[limit], window)
-    back, part = back - gone, -rest
-    if part < 0 then back, part = back - 1, part + window end
-    if back < 0 or back == 0 and part == 0 then return end
-    u, r = u - back, r - part
-    if r < 0 then u, r = u - 1, r + window end
-    if u < 0 then u, r = 0, 0 end
-  end
-  T[k], U[k], R[k] = t, u, r
-  owner[k], dirty[k] = limit, true
-end
-
--- Gives back what a request took that was denied elsewhere: if nobody has
--- changed the key meanwhile, it becomes what it was.
-local function undo(from)
-  local k, limit, charged, change = p[from], p[from + 1] / 8, p[from + 2], p[from + 3]
-  if not T[k] then out[k + 1] = load(k, limit) end
-  local same = T[k] == p[from + 4] and U[k] == p[from + 5]
-  if A[limit] == LOG then
-    adjustEntry(k, limit, charged, change)
-    if same and T[k] == p[from + 4] then T[k] = p[from + 7] end
-  elseif same and R[k] == p[from + 6] then
-    T[k], U[k], R[k] = p[from + 7], p[from + 8], p[from + 9]
+    if change < -taken then change = -taken end
+    local after = plus(used, change) - used + taken
+    if after < 0 then after = 0 end
+    U[k] = U[k] + after - taken
+    if U[k] + G[k] > 0 and charged > T[k] then T[k] = charged end
     owner[k], dirty[k] = limit, true
-  else
-    adjust(k, limit, charged, change)
+    if charged == at then
+      P[k] = after
+    elseif after ~= taken then
+      local rest = sub(entries, found and i + 15 or i + 1)
+      local entry = after > 0 and pack('<I7I7', charged, after) or ''
+      E[k] = sub(entries, 1, i) .. entry .. rest
+    end
   end
-end
 
-local function reset(k, limit)
-  if not T[k] then out[k + 1] = load(k, limit) end
-  T[k], U[k], R[k] = 0, 0, 0
-  V[k], E[k], F[k], G[k], P[k] = now, '', 1, 0, 0
-  dirty[k], gone[k] = true, true
+  adjust = function(k, limit, charged, change)
+    if not T[k] then out[k + 1] = load(k, limit) end
+    local a, window = A[limit], W[limit]
+    if a == LOG then return adjustEntry(k, limit, charged, change) end
+    local t, u, r = view(k, limit)
+    if a == FIXED then
+      if charged - charged % window ~= t then return end
+      u = plus(u, change)
+    elseif a == SLIDING then
+      local start = charged - charged % window
+      if start == t then
+        u = plus(u, change)
+      elseif start == t - window then
+        r = plus(r, change)
+      else
+        return
+      end
+    elseif change > 0 then
+      u = plus(u, change)
+    else
+      -- Down by what of the change has not drained since.
+      local elapsed = t - charged
+      if elapsed < 0 then elapsed = 0 end
+      local back, part = -change, 0
+      if elapsed * Q[limit] >= (back + 2) * window then return end
+      local gone, rest = muldiv(elapsed, Q[limit], window)
+      back, part = back - gone, -rest
+      if part < 0 then back, part = back - 1, part + window end
+      if back < 0 or back == 0 and part == 0 then return end
+      u, r = u - back, r - part
+      if r < 0 then u, r = u - 1, r + window end
+      if u < 0 then u, r = 0, 0 end
+    end
+    T[k], U[k], R[k] = t, u, r
+    owner[k], dirty[k] = limit, true
+  end
+
+  -- Gives back what a request took that was denied elsewhere: if nobody has
+  -- changed the key meanwhile, it becomes what it was.
+  undo = function(from)
+    local k, limit, charged, change = p[from], p[from + 1] / 8, p[from + 2], p[from + 3]
+    if not T[k] then out[k + 1] = load(k, limit) end
+    local same = T[k] == p[from + 4] and U[k] == p[from + 5]
+    if A[limit] == LOG then
+      adjustEntry(k, limit, charged, change)
+      if same and T[k] == p[from + 4] then T[k] = p[from + 7] end
+    elseif same and R[k] == p[from + 6] then
+      T[k], U[k], R[k] = p[from + 7], p[from + 8], p[from + 9]
+      owner[k], dirty[k] = limit, true
+    else
+      adjust(k, limit, charged, change)
+    end
+  end
+
+  reset = function(k, limit)
+    if not T[k] then out[k + 1] = load(k, limit) end
+    T[k], U[k], R[k] = 0, 0, 0
+    V[k], E[k], F[k], G[k], P[k] = now, '', 1, 0, 0
+    dirty[k], gone[k] = true, true
+  end
 end
 
 local size = #p
@@ -450,7 +473,8 @@ while pos <= size do
   end
 end
 
--- Numbers are handed to redis.call as they are, which writes all their digits.
+-- A number handed to redis.call would have all its digits as well, but %.17g
+-- takes longer than %d.
 for k, _ in pairs(dirty) do
   local limit = owner[k]
   local a, window, t, u, r = A[limit], W[limit], T[k], U[k], R[k]
@@ -480,21 +504,21 @@ for k, _ in pairs(dirty) do
       ends = t + (u * window + r) / Q[limit] + 1
     end
   end
-  if gone[k] then
+  if gone and gone[k] then
     call('DEL', KEYS[k])
   elseif simulated then
     -- Steps of a simulated clock take no time: the key has to outlast them.
     local ttl = 60000
     if ends and ends - now > 60000000 then ttl = floor(math.min(ends - now, CENTURY) / 1000) + 1 end
-    call('SET', KEYS[k], value, 'PX', ttl)
+    call('SET', KEYS[k], value, 'PX', format('%d', ttl))
   elseif u == 0 and (r == 0 or a == LOG) then
     call('DEL', KEYS[k])
   else
-    call('SET', KEYS[k], value, 'PXAT', floor(math.min(ends, now + CENTURY) / 1000) + 1)
+    call('SET', KEYS[k], value, 'PXAT', format('%d', floor(math.min(ends, now + CENTURY) / 1000) + 1))
   end
 end
 
 out[1] = pack('<I7', now)
-out[#KEYS + 2] = table.concat(verdicts)
-out[#KEYS + 3] = table.concat(released_at)
+out[#KEYS + 2] = n == 2 and verdicts[1] or table.concat(verdicts)
+if logs then out[#KEYS + 3] = table.concat(releases) end
 return table.concat(out)

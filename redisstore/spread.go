@@ -61,11 +61,25 @@ func (r *request) denySpread(ctx context.Context, deadline time.Time, results []
 	r.store.counters.givenBack.Add(1)
 	strikes := r.strikes()
 	undone := r.giveBack(results)
+	for i := range undone {
+		p := &undone[i]
+		// What can't be given back stays charged; the answer is a denial all
+		// the same.
+		if err := r.wait(ctx, p, time.Until(deadline)); err == nil {
+			p.call.release()
+		}
+	}
+	// Only now, so that what is taken back is found as it was left.
 	var failure error
 	for i := range strikes {
 		p := &strikes[i]
 		if err := r.send(p); err != nil {
 			failure = err
+		}
+	}
+	for i := range strikes {
+		p := &strikes[i]
+		if p.call == nil {
 			continue
 		}
 		if err := r.wait(ctx, p, time.Until(deadline)); err != nil {
@@ -76,14 +90,6 @@ func (r *request) denySpread(ctx context.Context, deadline time.Time, results []
 			results[p.call.items[j].origin] = p.call.results[j]
 		}
 		p.call.release()
-	}
-	for i := range undone {
-		p := &undone[i]
-		// What can't be given back stays charged; the answer is a denial all
-		// the same.
-		if err := r.wait(ctx, p, time.Until(deadline)); err == nil {
-			p.call.release()
-		}
 	}
 	return failure
 }
