@@ -64,13 +64,15 @@ func TestFlood(t *testing.T) {
 				admit(t, s, client(i, limits[i%2].Quota))
 			}
 			flood(t, s, maxKeys, limits...)
-			before := heap()
+			_, segments := heldKeys(t, s)
+			pages := logPages(s)
 			flood(t, s, floodSize(maxKeys), limits...)
-			if grown := heap() - before; grown > 1<<20 && !raceEnabled {
-				t.Errorf("the flood grew the heap by %d bytes", grown)
-			}
-			if keys, _ := heldKeys(t, s); keys != maxKeys {
+			keys, after := heldKeys(t, s)
+			if keys != maxKeys {
 				t.Errorf("%d keys held, want the cap of %d", keys, maxKeys)
+			}
+			if after != segments || logPages(s) != pages {
+				t.Errorf("the flood made %d segments and %d pages of logs of %d and %d", after, logPages(s), segments, pages)
 			}
 			freed := 0
 			for i := range blocked {
@@ -86,6 +88,16 @@ func TestFlood(t *testing.T) {
 			}
 		})
 	}
+}
+
+// logPages counts the pages of all logs. With the segments they are all that a
+// store has of any size.
+func logPages(s *Store) (pages int) {
+	table := s.table.Load()
+	for i := range table.shards {
+		pages += len(table.shards[i].logs.pages)
+	}
+	return pages
 }
 
 func heap() int64 {

@@ -44,7 +44,7 @@ func TestLogsAgainstModel(t *testing.T) {
 				case do == 3 && len(charges[i]) > 0:
 					c := &charges[i][max(0, len(charges[i])-1-random.IntN(30))]
 					if random.IntN(20) == 0 {
-						c.at -= random.Int64N(1 + scale)
+						c.at += random.Int64N(1+2*scale) - scale
 					}
 					models[i] = algorithm.Adjust(models[i], now, limit, c.at, c.cost, cost)
 					l.adjust(&states[i], now, &limit, c.at, cost-c.cost)

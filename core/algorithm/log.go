@@ -111,8 +111,9 @@ func adjustLog(s *State, now int64, l *ratelimit.Limit, charged, change int64) {
 	if at-charged >= windowOf(l) {
 		return
 	}
-	s.Log, s.Level = logUnits(s.Log, s.Level, charged, change)
-	if s.Level > 0 {
-		s.Time = max(s.Time, charged)
+	entries, used := logUnits(s.Log, s.Level, charged, change)
+	if used > s.Level {
+		s.Time = max(s.Time, charged) // no entry is younger than the key's clock
 	}
+	s.Log, s.Level = entries, used
 }
