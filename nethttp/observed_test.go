@@ -40,7 +40,11 @@ func TestStatusAfterACopy(t *testing.T) {
 		}))
 		server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 		server.Start()
-		response, err := server.Client().Get(server.URL)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := server.Client().Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}
