@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -181,7 +182,13 @@ func (l *lane) timedOut() {
 // run takes calls to Redis until none is left.
 func (l *lane) run(b *batch) {
 	r := runners.Get().(*runner)
-	for l.fill(b, r) {
+	for {
+		// Callers that are ready to run, among them those who have just got
+		// their answers, may queue first: a larger batch for no wait.
+		runtime.Gosched()
+		if !l.fill(b, r) {
+			break
+		}
 		l.exchange(b, r)
 		if l.wasLeftBehind(b) {
 			break
