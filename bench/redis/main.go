@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"time"
 )
 
@@ -18,20 +19,25 @@ func main() {
 	each := flag.Duration("each", 500*time.Millisecond, "how long one measurement takes")
 	rounds := flag.Int("rounds", 6, "measurements of each contender, taken in turn")
 	rtt := flag.Duration("rtt", 1200*time.Microsecond, "the round trip of the second half, made by a proxy")
+	only := flag.String("only", "", "a regular expression: only the comparisons whose title matches")
 	flag.Parse()
-	if err := run(*each, *rounds, *rtt); err != nil {
+	pattern, err := regexp.Compile(*only)
+	if err == nil {
+		err = run(*each, *rounds, *rtt, pattern)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(each time.Duration, rounds int, rtt time.Duration) error {
+func run(each time.Duration, rounds int, rtt time.Duration, only *regexp.Regexp) error {
 	server, err := startServer()
 	if err != nil {
 		return err
 	}
 	defer server.stop()
-	near := &bench{server: server, address: server.address, each: each, rounds: rounds}
+	near := &bench{server: server, address: server.address, each: each, rounds: rounds, only: only}
 	if err := near.all("on loopback"); err != nil {
 		return err
 	}
@@ -40,7 +46,7 @@ func run(each time.Duration, rounds int, rtt time.Duration) error {
 		return err
 	}
 	defer proxy.Close()
-	far := &bench{server: server, address: proxy.Addr().String(), each: each, rounds: rounds}
+	far := &bench{server: server, address: proxy.Addr().String(), each: each, rounds: rounds, only: only}
 	return far.all(fmt.Sprintf("with a round trip of %v", rtt))
 }
 
@@ -50,6 +56,7 @@ type bench struct {
 	address string
 	each    time.Duration
 	rounds  int
+	only    *regexp.Regexp
 }
 
 // all runs every scenario.
@@ -68,7 +75,11 @@ func (b *bench) all(where string) error {
 		}},
 	} {
 		for _, goroutines := range s.goroutines {
-			fmt.Printf("\n%s, %d goroutines, %s\n", s.title, goroutines, where)
+			title := fmt.Sprintf("%s, %d goroutines, %s", s.title, goroutines, where)
+			if !b.only.MatchString(title) {
+				continue
+			}
+			fmt.Printf("\n%s\n", title)
 			if err := b.compare(goroutines, s.contenders); err != nil {
 				return err
 			}
