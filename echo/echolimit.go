@@ -1,0 +1,108 @@
+package echolimit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/core/adapter"
+)
+
+// Config says what a limiter has to be told about requests; see
+// [adapter.Config].
+type Config = adapter.Config[echo.Context]
+
+// New returns a middleware that limits requests with l, for a server, a group
+// or a single route. It panics if l is nil or there is more than one Config.
+func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
+	engine, known := adapter.New("echolimit", l, cfg), new(routes)
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			p := &passage{c: c, known: known}
+			if !engine.Begin(&p.Passage, c, p, c.Response().Header()) {
+				return p.Refuse(func(answer ratelimit.Answer) error {
+					return adapter.WriteAnswer(c.Response(), c.Request().Method, answer)
+				})
+			}
+			if p.Marks() {
+				c.SetRequest(c.Request().WithContext(&p.Call))
+			}
+			return p.Run(func() error { return next(c) }, func(err error) int { return status(c.Response(), err) })
+		}
+	}
+}
+
+// JSONField returns a Config.Account that finds the named member of a JSON
+// body; see [adapter.JSONField].
+func JSONField(name string) func(echo.Context) string {
+	field := adapter.JSONField(name)
+	return func(c echo.Context) string { return field(c.Request()) }
+}
+
+// passage is one request on its way, and its own view.
+type passage struct {
+	adapter.Passage[echo.Context]
+	c     echo.Context
+	known *routes
+}
+
+func (p *passage) Context() context.Context    { return p.c.Request().Context() }
+func (p *passage) Method() string              { return p.c.Request().Method }
+func (p *passage) RemoteAddr() string          { return p.c.Request().RemoteAddr }
+func (p *passage) Header(name string) []string { return p.c.Request().Header[name] }
+func (p *passage) Route() (string, bool)       { return p.known.of(p.c) }
+
+// status is the one that the client gets.
+func status(response *echo.Response, err error) int {
+	if response.Committed || err == nil {
+		return response.Status
+	}
+	failure, ok := errors.AsType[*echo.HTTPError](err)
+	if !ok {
+		return http.StatusInternalServerError
+	}
+	//nolint:errorlint // Echo answers with this one, and looks no deeper
+	if inner, ok := failure.Internal.(*echo.HTTPError); ok {
+		return inner.Code
+	}
+	return failure.Code
+}
+
+// routes has the methods of all routes: of each router, by pattern.
+type routes struct{ sync.Map } // *echo.Router -> map[string][]string
+
+// of tells the route of a request. Echo's path can also be that of a route for
+// another method, or of a handler for requests that match no route (every group
+// with middleware has two).
+func (r *routes) of(c echo.Context) (pattern string, known bool) {
+	request, router := c.Request(), c.Echo().Router()
+	if own, ok := c.Echo().Routers()[request.Host]; ok {
+		router = own
+	}
+	pattern = c.Path()
+	if pattern == "" {
+		// Nothing was found, or in Pre, not looked for.
+		ahead := c.Echo().NewContext(request, nil)
+		router.Find(request.Method, echo.GetPath(request), ahead)
+		return "", ahead.Path() == ""
+	}
+	all, ok := r.Load(router)
+	if !ok {
+		methods := make(map[string][]string)
+		for _, route := range router.Routes() {
+			methods[route.Path] = append(methods[route.Path], route.Method)
+		}
+		all, _ = r.LoadOrStore(router, methods)
+	}
+	methods := all.(map[string][]string)[pattern]
+	if c.Get(echo.ContextKeyHeaderAllow) != nil ||
+		slices.Contains(methods, echo.RouteNotFound) && !slices.Contains(methods, request.Method) {
+		return "", true
+	}
+	return pattern, true
+}
