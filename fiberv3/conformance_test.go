@@ -1,0 +1,112 @@
+package fiberlimit_test
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/gofiber/fiber/v3"
+	"github.com/gofiber/fiber/v3/middleware/recover"
+
+	"github.com/go-floodgate/floodgate/core/adaptertest"
+	fiberlimit "github.com/go-floodgate/floodgate/fiberv3"
+)
+
+// TestConformance runs with views into the buffers of requests, as is usual,
+// and with Immutable, where Fiber copies them.
+func TestConformance(t *testing.T) {
+	for name, immutable := range map[string]bool{"views": false, "immutable": true} {
+		t.Run(name, func(t *testing.T) {
+			adaptertest.Run(t, adaptertest.Harness{
+				Serve: func(t testing.TB, l net.Listener, site adaptertest.Site) {
+					t.Helper()
+					serve(t, l, fiber.Config{Immutable: immutable}, site)
+				},
+				Lacks: adaptertest.RouteInUse | adaptertest.ClientGone | adaptertest.Writer,
+			})
+		})
+	}
+}
+
+func serve(t testing.TB, l net.Listener, cfg fiber.Config, site adaptertest.Site) {
+	t.Helper()
+	app := fiber.New(cfg)
+	if site.Recover {
+		app.Use(recover.New())
+	}
+	build(app, site.Use, site.Routes)
+	for _, group := range site.Groups {
+		build(app.Group(group.Prefix), group.Use, group.Routes)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- app.Listener(l, fiber.ListenConfig{DisableStartupMessage: true}) }()
+	t.Cleanup(func() {
+		// Shutdown waits for 100 ms, and does nothing if Listener has not
+		// begun yet.
+		_ = l.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("serving: %v", err)
+		}
+	})
+}
+
+func build(r fiber.Router, use []adaptertest.Middleware, routes []adaptertest.Route) {
+	for _, m := range use {
+		r.Use(middleware(m))
+	}
+	for _, route := range routes {
+		var handlers []any
+		for _, m := range route.Use {
+			handlers = append(handlers, middleware(m))
+		}
+		handlers = append(handlers, func(c fiber.Ctx) error { return route.Handler(visit{c}) })
+		r.Add([]string{route.Method}, adaptertest.Spell(route.Pattern, ":name", "*"), handlers[0], handlers[1:]...)
+	}
+}
+
+func middleware(m adaptertest.Middleware) fiber.Handler {
+	if m.Limiter != nil {
+		return fiberlimit.New(m.Limiter, adaptertest.ConfigOf(m.Config, exchange, fiberlimit.JSONField))
+	}
+	return func(c fiber.Ctx) error {
+		return m.Around(visit{c}, func(ctx context.Context) error {
+			c.SetContext(ctx)
+			return c.Next()
+		})
+	}
+}
+
+// visit is an Exchange of Fiber.
+type visit struct{ c fiber.Ctx }
+
+func exchange(c fiber.Ctx) adaptertest.Exchange { return visit{c} }
+
+func (v visit) Context() context.Context              { return v.c.Context() }
+func (v visit) Header(name string) string             { return v.c.Get(name) }
+func (v visit) Body() ([]byte, error)                 { return v.c.Body(), nil }
+func (v visit) SetHeader(name, value string)          { v.c.Set(name, value) }
+func (v visit) Fail(status int) error                 { return fiber.NewError(status) }
+func (v visit) Respond(status int, body string) error { return v.c.Status(status).SendString(body) }
+func (visit) Writer() http.ResponseWriter             { return nil }
+
+// Stream has the body sent after the handler has returned.
+func (v visit) Stream(status int, f func(send func(chunk string) error) error) error {
+	v.c.Status(status)
+	return v.c.SendStreamWriter(func(w *bufio.Writer) {
+		_ = f(func(chunk string) error {
+			if _, err := w.WriteString(chunk); err != nil {
+				return err
+			}
+			return w.Flush()
+		})
+	})
+}
+
+// Upgrade hands the connection over after the handler has returned.
+func (v visit) Upgrade(f func(net.Conn)) error {
+	v.c.Status(http.StatusSwitchingProtocols)
+	v.c.RequestCtx().Hijack(func(conn net.Conn) { f(conn) })
+	return nil
+}

@@ -1,0 +1,129 @@
+package fiberlimit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gofiber/fiber/v3"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/core/adapter"
+)
+
+// Config says what a limiter has to be told about requests; see
+// [adapter.Config].
+type Config = adapter.Config[fiber.Ctx]
+
+// New returns a middleware that limits requests with l, for an app, a group or
+// a single route. It panics if l is nil or there is more than one Config.
+func New(l *ratelimit.Limiter, cfg ...Config) fiber.Handler {
+	engine, onRoutes := adapter.New("fiberlimit", l, adapter.Cloned(cfg)), new(sync.Map)
+	return func(c fiber.Ctx) error {
+		p := &passage{c: c, onRoutes: onRoutes}
+		if !engine.Begin(&p.Passage, c, p, p) {
+			return p.Refuse(func(answer ratelimit.Answer) error {
+				c.Set(fiber.HeaderContentType, answer.ContentType)
+				return c.Status(answer.Status).Send(answer.Body)
+			})
+		}
+		if p.Marks() {
+			c.SetContext(&p.Call)
+		}
+		return p.Run(c.Next, func(err error) int { return status(c, err) })
+	}
+}
+
+// JSONField returns a Config.Account that finds the named member of a JSON
+// body; see [adapter.JSONField]. With StreamRequestBody it finds it only in a
+// body whose length is known before.
+func JSONField(name string) func(fiber.Ctx) string {
+	return func(c fiber.Ctx) string {
+		request := c.Request()
+		if !request.IsBodyStream() {
+			return adapter.FieldOf(request.Body(), name)
+		}
+		length := request.Header.ContentLength()
+		if length < 0 || length > adapter.MaxBody {
+			return ""
+		}
+		body := bytes.Clone(request.Body())
+		request.SetBodyStream(bytes.NewReader(body), len(body))
+		return adapter.FieldOf(body, name)
+	}
+}
+
+// passage is one request on its way, its own view and its response's header.
+type passage struct {
+	adapter.Passage[fiber.Ctx]
+	c fiber.Ctx
+	// onRoutes tells of the places where the limiter is mounted whether it is
+	// on a route. A place is known by the first of the handlers that are
+	// mounted together.
+	onRoutes *sync.Map // *fiber.Handler -> bool
+}
+
+func (p *passage) Context() context.Context { return p.c.Context() }
+func (p *passage) RemoteAddr() string       { return p.c.RequestCtx().RemoteAddr().String() }
+
+// Method is the route's, which has it from the program and not from a buffer.
+func (p *passage) Method() string { return p.c.Route().Method }
+
+// Route is known in front of the handler of a route. The middleware of the app
+// and of groups has a route of its own in Fiber, and what follows the last
+// handler is another route.
+func (p *passage) Route() (pattern string, known bool) {
+	route := p.c.Route()
+	if !p.c.IsMiddleware() {
+		return "", false
+	}
+	first := &route.Handlers[0]
+	on, seen := p.onRoutes.Load(first)
+	if !seen {
+		on = slices.ContainsFunc(p.c.App().GetRoutes(true), func(other fiber.Route) bool {
+			return len(other.Handlers) > 0 && &other.Handlers[0] == first
+		})
+		p.onRoutes.Store(first, on)
+	}
+	if !on.(bool) {
+		return "", false
+	}
+	return route.Path, true
+}
+
+// Header compares names itself: with DisableHeaderNormalizing Fiber finds them
+// only in the letter case in which they were sent.
+func (p *passage) Header(name string) (lines []string) {
+	for key, value := range p.c.Request().Header.All() {
+		if strings.EqualFold(string(key), name) {
+			lines = append(lines, string(value))
+		}
+	}
+	return lines
+}
+
+func (p *passage) Get(name string) string {
+	return string(bytes.Join(p.c.Response().Header.PeekAll(name), []byte(", ")))
+}
+
+// Set removes all lines first: Fiber's own replaces only one of several.
+func (p *passage) Set(name, value string) {
+	p.Del(name)
+	p.c.Response().Header.Set(name, value)
+}
+
+func (p *passage) Del(name string) { p.c.Response().Header.Del(name) }
+
+// status is the one that the client gets.
+func status(c fiber.Ctx, err error) int {
+	if err == nil {
+		return c.Response().StatusCode()
+	}
+	if failure, ok := errors.AsType[*fiber.Error](err); ok {
+		return failure.Code
+	}
+	return fiber.StatusInternalServerError
+}
