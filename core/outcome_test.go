@@ -63,8 +63,10 @@ func TestOnlyWhatSettlesIsSettled(t *testing.T) {
 	store := newModelStore()
 	l := mustNew(t, store,
 		ratelimit.Policy{Name: "all", Limit: ratelimit.SlidingLog(9, time.Hour)},
-		ratelimit.Policy{Name: "bad", Limit: ratelimit.SlidingLog(9, time.Hour), Counts: ratelimit.CountFailures,
-			Cost: func(*ratelimit.Request) int64 { return 3 }})
+		ratelimit.Policy{
+			Name: "bad", Limit: ratelimit.SlidingLog(9, time.Hour), Counts: ratelimit.CountFailures,
+			Cost: func(*ratelimit.Request) int64 { return 3 },
+		})
 	call, _ := begin(l, &fakeRequest{})
 	if !call.Settles() {
 		t.Fatal("a policy counts by outcome, but the call does not settle")

@@ -22,13 +22,19 @@ func TestFaults(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", func(*consumed) {}, nil},
-		{"another framework required", func(c *consumed) { c.modules = append(c.modules, "github.com/gin-gonic/gin") },
-			[]string{"chi: brings the module github.com/gin-gonic/gin"}},
-		{"a Redis client linked", func(c *consumed) { c.packages = append(c.packages, "github.com/redis/go-redis/v9/internal/proto") },
-			[]string{"chi: links the package github.com/redis/go-redis/v9/internal/proto"}},
+		{
+			"another framework required", func(c *consumed) { c.modules = append(c.modules, "github.com/gin-gonic/gin") },
+			[]string{"chi: brings the module github.com/gin-gonic/gin"},
+		},
+		{
+			"a Redis client linked", func(c *consumed) { c.packages = append(c.packages, "github.com/redis/go-redis/v9/internal/proto") },
+			[]string{"chi: links the package github.com/redis/go-redis/v9/internal/proto"},
+		},
 		{"a module whose name begins alike", func(c *consumed) { c.packages = append(c.packages, "github.com/gin-gonic/gins") }, nil},
-		{"testing linked", func(c *consumed) { c.packages = append(c.packages, "testing") },
-			[]string{"chi: links testing, which its framework alone does not"}},
+		{
+			"testing linked", func(c *consumed) { c.packages = append(c.packages, "testing") },
+			[]string{"chi: links testing, which its framework alone does not"},
+		},
 		{"testing linked by the framework already", func(c *consumed) {
 			c.packages = append(c.packages, "testing")
 			c.basePackages = append(c.basePackages, "testing")
