@@ -209,10 +209,6 @@ func TestRestoreRefuses(t *testing.T) {
 	refuse("nothing", nil, "unexpected EOF")
 	refuse("text", bytes.Repeat([]byte("text"), 100), "no dump")
 
-	small := New(WithMaxKeys(10), WithClock(clock.now))
-	if err := small.Restore(bytes.NewReader(text)); err == nil || !strings.Contains(err.Error(), "WithMaxKeys") {
-		t.Errorf("into a smaller store: %v", err)
-	}
 	if err := s.Restore(bytes.NewReader(text)); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("into a store in use: %v", err)
 	}
@@ -228,6 +224,51 @@ func TestRestoreRefuses(t *testing.T) {
 type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// TestRestoreTrims: a dump with somewhat more keys than the cap loses those that
+// have used the smallest share, never one that is blocked; one with many more
+// is an error.
+func TestRestoreTrims(t *testing.T) {
+	for _, a := range algorithms {
+		s, clock := open(2000)
+		l := limitOf(a, 10, time.Hour)
+		for i := range 1200 {
+			cost := int64(1 + i%3)
+			if i < 100 {
+				cost = 10
+			}
+			admit(t, s, on(name(i), l, cost))
+		}
+		text := dump(t, s)
+		smaller := New(WithMaxKeys(1000), WithClock(clock.now))
+		if err := smaller.Restore(bytes.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		if keys, _ := heldKeys(t, smaller); keys != 1000 || smaller.Stats().Forgotten != 200 {
+			t.Errorf("%v: %+v, want the cap of 1000 keys and 200 forgotten", a, smaller.Stats())
+		}
+		for i := range 1200 {
+			c := on(name(i), l, 1)
+			if i < 100 {
+				deny(t, smaller, c)
+			} else if got := peekLeft(t, smaller, c); i%3 == 2 && got != 7 {
+				t.Errorf("%v: client %d, who had used 3, has %d left", a, i, got)
+			}
+		}
+		tooSmall := func(what string, maxKeys int, text []byte) {
+			t.Helper()
+			store := New(WithMaxKeys(maxKeys), WithClock(clock.now))
+			if err := store.Restore(bytes.NewReader(text)); err == nil || !strings.Contains(err.Error(), "WithMaxKeys") || store.Stats() != (Stats{}) {
+				t.Errorf("%v: %s: %v", a, what, err)
+			}
+		}
+		tooSmall("into a much smaller store", 500, text)
+		for i := range 1200 {
+			take(t, s, as(ratelimit.ModeForce, on(name(i), l, 10)))
+		}
+		tooSmall("all of them blocked", 1000, dump(t, s))
+	}
+}
 
 // record is a dump with these bytes as its records, and a right checksum.
 func record(count uint64, records ...byte) []byte {

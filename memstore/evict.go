@@ -20,9 +20,15 @@ const noSlot = -1
 // noSlot if all are. Neither recency nor expiry counts: by those a flood of new keys
 // frees those that are blocked.
 func (sh *shard) victim(g *segment, tag uint64, now int64) int {
+	return sh.leastUsed(g, home(tag), candidates, now)
+}
+
+// leastUsed looks for a victim from a slot on until it has one and has seen
+// enough entries.
+func (sh *shard) leastUsed(g *segment, from, enough int, now int64) int {
 	slot := noSlot
 	var used, capacity int64
-	seen, i := 0, home(tag)
+	seen, i := 0, from
 	for range slotsPerSegment {
 		if e := &g.slots[i]; e.tag != 0 {
 			u, c := sh.used(e, now)
@@ -32,7 +38,7 @@ func (sh *shard) victim(g *segment, tag uint64, now int64) int {
 			if u < c && (slot == noSlot || smaller(u, c, used, capacity)) {
 				slot, used, capacity = i, u, c
 			}
-			if seen++; seen >= candidates && slot != noSlot {
+			if seen++; seen >= enough && slot != noSlot {
 				break
 			}
 		}

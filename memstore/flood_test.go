@@ -205,6 +205,12 @@ func TestNewcomersTogether(t *testing.T) {
 			if got := take(t, s, as(ratelimit.ModeForce, on("new", l, 1)))[0]; !got.Allowed {
 				t.Errorf("forced: %+v", got)
 			}
+			// What they used cannot be given back, since nobody knows whose it was.
+			now := clock.us.Load()
+			if err := s.Adjust(t.Context(), []ratelimit.Adjustment{{Policy: "policy", Partition: "x", Limit: l, At: now, Cost: 1}}); err != nil {
+				t.Fatal(err)
+			}
+			deny(t, s, on("x", l, 1))
 			// Another policy's newcomers have their own.
 			other := on("x", l, 3)
 			other.Policy = "other"

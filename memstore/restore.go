@@ -17,6 +17,37 @@ import (
 // quota, and as much of debt.
 const maxDumpedLog = 2 * ratelimit.MaxLogQuota
 
+const tooMany = "the dump has more keys than the cap allows: give New a higher WithMaxKeys"
+
+// spareKeys and a quarter of the cap are how many keys more than that a dump
+// may have: it does if, at the cap, keys came and went while it was written.
+const spareKeys = 64
+
+// trim brings a table down to its cap: of each segment in turn the key goes
+// that has used the smallest share.
+func (t *table) trim(most, now int64) error {
+	for before := int64(-1); t.keys.Load() > most; {
+		if t.keys.Load() == before {
+			return errors.New(tooMany) // all are at their limits
+		}
+		before = t.keys.Load()
+		for i := range t.shards {
+			sh := &t.shards[i]
+			for j, g := range sh.directory {
+				if j > 0 && g == sh.directory[j-1] || t.keys.Load() <= most {
+					continue
+				}
+				if slot := sh.leastUsed(g, 0, slotsPerSegment, now); slot != noSlot {
+					sh.discard(t, g, slot)
+					sh.counts.forgotten++
+				}
+			}
+		}
+	}
+	t.most = most
+	return nil
+}
+
 // maxDumpedLimits is how many distinct limits there may be: one for each count.
 func maxDumpedLimits(t *table) uint64 {
 	return uint64(t.most) + uint64(len(t.shards))*slotsPerSegment
@@ -55,6 +86,7 @@ func readTable(r io.Reader, like *table, now int64) (*table, error) {
 	}
 	in.bytes(secret[:])
 	t := newTable(secret, like.most, like.steady)
+	t.most += t.most/4 + spareKeys
 	var limits []ratelimit.Limit
 	for records := uint64(0); in.err == nil; records++ {
 		switch kind := in.byte(); kind {
@@ -77,7 +109,10 @@ func readTable(r io.Reader, like *table, now int64) (*table, error) {
 			if in.err == nil && binary.LittleEndian.Uint32(want[:]) != sum {
 				in.fail("the checksum is wrong")
 			}
-			return t, in.err
+			if in.err != nil {
+				return nil, in.err
+			}
+			return t, t.trim(like.most, now)
 		default:
 			in.fail("unknown record %q", kind)
 		}
@@ -216,11 +251,12 @@ func (in *dumpReader) entry(t *table, limits []ratelimit.Limit, now int64) {
 		return
 	}
 	if t.keys.Load() >= t.most {
-		in.err = fmt.Errorf("the dump has more keys than the cap of %d allows: give New a higher WithMaxKeys", t.most)
+		in.err = errors.New(tooMany)
 		return
 	}
+	forgotten := sh.counts.forgotten
 	e := sh.admit(t, tag, fraction, now, noSlot)
-	if e == nil || sh.counts.forgotten > 0 {
+	if e == nil || sh.counts.forgotten > forgotten {
 		in.fail("keys that are not spread evenly")
 		return
 	}
