@@ -43,6 +43,7 @@ type lane struct {
 	mu        sync.Mutex
 	queue     []*call
 	active    []*batch // calls under way that somebody may wait for
+	pending   int      // of them, those about to take from the queue
 	abandoned int
 	closed    bool
 	idle      chan struct{} // closed when a closed lane has nothing under way
@@ -118,9 +119,10 @@ func (l *lane) startUnlock() {
 		late = l.leaveBehindLocked(time.Now())
 	}
 	var start *batch
-	if len(l.queue) > 0 && len(l.active) < l.mostInFlight() {
+	if len(l.queue) > l.pending*maxBatch && len(l.active) < l.mostInFlight() {
 		start = new(batch)
 		l.active = append(l.active, start)
+		l.pending++
 	}
 	l.mu.Unlock()
 	for _, report := range late {
@@ -200,9 +202,9 @@ func (l *lane) run(b *batch) {
 
 // fill takes what waits, and ends the run if nothing does.
 func (l *lane) fill(b *batch, r *runner) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	r.reset()
+	l.mu.Lock()
+	l.pending--
 	n := 0
 	for n < len(l.queue) && len(r.calls) < maxBatch {
 		c := l.queue[n]
@@ -222,9 +224,11 @@ func (l *lane) fill(b *batch, r *runner) bool {
 	if len(r.calls) == 0 {
 		l.removeLocked(b)
 		l.checkIdleLocked()
+		l.mu.Unlock()
 		return false
 	}
 	b.started = time.Now()
+	l.startUnlock() // for what is left
 	return true
 }
 
@@ -239,6 +243,7 @@ func (l *lane) wasLeftBehind(b *batch) bool {
 		return true
 	}
 	b.started = time.Time{}
+	l.pending++
 	return false
 }
 

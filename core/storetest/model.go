@@ -46,7 +46,9 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 		case c.Mode == ratelimit.ModeOnDenial:
 			result = asLook(m[key], now[i], c.Limit)
 		case c.Mode != ratelimit.ModePeek && whole.Allowed:
-			state, result = algorithm.Step(state, now[i], c.Limit, c.Cost)
+			// Whether it fits is decided by now: under two quotas for one key, each
+			// of which drains it at its own rate, Step could see it otherwise.
+			state, result = algorithm.Force(state, now[i], c.Limit, c.Cost)
 			taken = true
 		case c.Mode == ratelimit.ModeEnforce:
 			denied = true
