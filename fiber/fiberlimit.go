@@ -43,17 +43,22 @@ func New(l *ratelimit.Limiter, cfg ...Config) fiber.Handler {
 func JSONField(name string) func(*fiber.Ctx) string {
 	return func(c *fiber.Ctx) string {
 		request := c.Request()
-		if !request.IsBodyStream() {
-			return adapter.FieldOf(request.Body(), name)
+		if request.IsBodyStream() {
+			length := request.Header.ContentLength()
+			if length < 0 || length > adapter.MaxBody {
+				return ""
+			}
+			body := bytes.Clone(request.Body())
+			request.SetBodyStream(bytes.NewReader(body), len(body))
+			return field(c, body, name)
 		}
-		length := request.Header.ContentLength()
-		if length < 0 || length > adapter.MaxBody {
-			return ""
-		}
-		body := bytes.Clone(request.Body())
-		request.SetBodyStream(bytes.NewReader(body), len(body))
-		return adapter.FieldOf(body, name)
+		return field(c, request.Body(), name)
 	}
+}
+
+func field(c *fiber.Ctx, body []byte, name string) string {
+	query := string(c.Request().URI().QueryString())
+	return adapter.FieldOfRequest((&passage{c: c}).Header, query, body, name)
 }
 
 // passage is one request on its way, its own view and its response's header.

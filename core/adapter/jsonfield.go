@@ -23,11 +23,22 @@ func JSONField(name string) func(*http.Request) string {
 		}
 		read, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
 		r.Body = replayed{io.MultiReader(bytes.NewReader(read), r.Body), r.Body}
-		if err != nil || !OnlyJSON(r.Header["Content-Type"], r.URL.RawQuery, read) {
+		if err != nil {
 			return ""
 		}
-		return FieldOf(read, name)
+		return FieldOfRequest(func(field string) []string { return r.Header[field] }, r.URL.RawQuery, read, name)
 	}
+}
+
+// FieldOfRequest is what [JSONField] finds in a body that was read, for
+// frameworks without an [http.Request]. header returns the lines of the request
+// field with a canonical name; the body is as it was sent.
+func FieldOfRequest(header func(field string) []string, query string, body []byte, name string) string {
+	// An application may decode what is encoded; whoever doesn't sees no JSON.
+	if len(header("Content-Encoding")) > 0 || !OnlyJSON(header("Content-Type"), query, body) {
+		return ""
+	}
+	return FieldOf(body, name)
 }
 
 // OnlyJSON reports whether a body that is JSON can't be something else to the

@@ -3,6 +3,7 @@ package adapter_test
 import (
 	"errors"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -113,5 +114,25 @@ func TestJSONFieldGivesTheBodyBack(t *testing.T) {
 	r.Body = nil
 	if got := field(r); got != "" {
 		t.Errorf("no body: %q", got)
+	}
+}
+
+func TestFieldOfRequest(t *testing.T) {
+	const body = `{"username":"ann"}`
+	for _, test := range []struct {
+		name   string
+		header http.Header
+		query  string
+		want   string
+	}{
+		{"JSON", http.Header{"Content-Type": {"application/json"}}, "a=b", "ann"},
+		{"compressed, it says", http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}, "", ""},
+		{"XML, it says", http.Header{"Content-Type": {"text/xml"}}, "", ""},
+		{"no type, but a query", http.Header{}, "username=bob", ""},
+	} {
+		header := func(name string) []string { return test.header[name] }
+		if got := adapter.FieldOfRequest(header, test.query, []byte(body), "username"); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -68,6 +69,30 @@ func accountCases() []testCase {
 			},
 		},
 		{
+			name: "accounts/polyglot",
+			why:  "a body that is JSON to the limiter may be a form or XML to the application, which then reads another name in it: such a request shares the count of the unreadable",
+			f: func(s *suite) {
+				alice := ratelimit.AccountKey("alice")
+				const json, form = `{"username":"alice"}`, `{"username":"alice","x":"&username=bobby&"}`
+				for _, c := range []struct {
+					path, body string
+					header     http.Header
+					want       ratelimit.Partition
+				}{
+					{"/u/1", json, fields("Content-Type", "application/json; charset=utf-8"), alice},
+					{"/u/1?username=bobby", json, fields("Content-Type", "application/json"), alice},
+					{"/u/1", json, fields("Content-Type", "application/x-www-form-urlencoded"), alice},
+					{"/u/1", form, fields("Content-Type", "application/x-www-form-urlencoded"), sharedAccount},
+					{"/u/1", json, fields("Content-Type", "application/xml"), sharedAccount},
+					{"/u/1?username=bobby", json, fields("Content-Type", "text/plain"), sharedAccount},
+				} {
+					accountOfRequest(s, request{method: http.MethodPost, path: c.path, body: c.body, header: c.header}, func(got ratelimit.Partition) {
+						equal(s, fmt.Sprintf("partition of %v to %s", c.header, c.path), got, c.want)
+					})
+				}
+			},
+		},
+		{
 			name: "accounts/unset",
 			why:  "a policy by account without Config.Account puts everybody into one count: a diagnostic says so when the limiter is mounted",
 			f: func(s *suite) {
@@ -84,6 +109,15 @@ func accountCases() []testCase {
 // it is charged under and that the handler gets all of it.
 func accountOf(s *suite, body string, check func(ratelimit.Partition)) {
 	s.Helper()
+	accountOfRequest(s, request{method: http.MethodPost, path: "/u/1", body: body, header: fields("Content-Type", "application/json")}, check)
+}
+
+// sharedAccount is what requests without a readable account are counted under.
+const sharedAccount = ratelimit.Partition("none:")
+
+func accountOfRequest(s *suite, r request, check func(ratelimit.Partition)) {
+	s.Helper()
+	body := r.body
 	var mu sync.Mutex
 	var received string
 	var failed error
@@ -97,10 +131,8 @@ func accountOf(s *suite, body string, check func(ratelimit.Partition)) {
 		return x.Respond(http.StatusOK, "")
 	}, Middleware{Limiter: l, Config: Config{JSONField: "username"}})})
 	for i, chunked := range []bool{false, true} {
-		v.do(request{
-			method: http.MethodPost, path: "/u/1", body: body, chunked: chunked,
-			header: fields("Content-Type", "application/json"),
-		})
+		r.chunked = chunked
+		v.do(r)
 		mu.Lock()
 		if received != body || failed != nil {
 			s.Errorf("the handler read %s, %v of the body %s", abbreviated(received), failed, abbreviated(body))

@@ -58,6 +58,7 @@ const (
 	errorIsOK                           // doesn't look at the handler's error
 	losesBody                           // reads the body and doesn't give it back
 	lastMember                          // takes the last of several members of one name
+	anyType                             // reads a body of any type as JSON
 	dropsUser                           // doesn't pass Config.User on
 	dropsAccount                        // doesn't pass Config.Account on
 	dropsSkip                           // doesn't pass Config.Skip on
@@ -114,6 +115,8 @@ func (f faults) jsonField(name string) func(visit) string {
 			_ = json.Unmarshal(body, &members)
 			text, _ := members[name].(string)
 			return text
+		case f.has(anyType):
+			v.r.Header.Set("Content-Type", "application/json")
 		}
 		return field(v.r)
 	}

@@ -55,6 +55,7 @@ var broken = []struct {
 	{"loses the status of an error", errorIsOK, "outcomes/status"},
 	{"loses the body", losesBody, "accounts/json-field"},
 	{"takes the last member of a name", lastMember, "accounts/unreadable"},
+	{"reads a body of any type as JSON", anyType, "accounts/polyglot"},
 	{"drops Config.User", dropsUser, "keys/user"},
 	{"drops Config.Account", dropsAccount, "accounts/config"},
 	{"drops Config.Skip", dropsSkip, "answers/left-alone"},
