@@ -25,6 +25,7 @@ TESTTIMEOUT ?= 8m
 LINTFLAGS ?=
 BENCH ?= .
 BENCHFLAGS ?= -benchmem
+BENCHARGS ?=
 FUZZTIME ?= 10s
 
 # $(call each,TARGET,MODULES) makes TARGET/module for every module, goes on
@@ -100,6 +101,11 @@ fuzz:
 .PHONY: $(MODULES:%=fuzz/%)
 $(MODULES:%=fuzz/%): fuzz/%:
 	@bash scripts/fuzz.sh $(FUZZTIME) $*
+
+## bench/redis: redisstore beside its peers, in one run on one Redis (7 minutes)
+.PHONY: bench/redis
+bench/redis: deps
+	@cd bench && go run ./redis $(BENCHARGS)
 
 ## tidy: go mod tidy in every module
 .PHONY: tidy
