@@ -71,7 +71,7 @@ func (c *contexts) get(now time.Time, budget time.Duration) context.Context {
 			c.older() // its calls are over
 		}
 		c.older = c.cancel
-		c.current, c.cancel = context.WithDeadline(background, now.Add(2*budget))
+		c.current, c.cancel = context.WithDeadline(background, now.Add(2*budget)) //nolint:gosec // older ends it
 		c.renew = now.Add(budget)
 	}
 	return c.current

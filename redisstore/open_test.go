@@ -28,8 +28,8 @@ func TestOpen(t *testing.T) {
 		"http://localhost":                                "invalid URL scheme",
 		"redis://:very-secret@local host:1":               "invalid character",
 		"redis://:very-secret@localhost:port":             "invalid port",
-		"redis://localhost:6379/0?no_such_setting_of_client=1":  "no_such_setting",
-		"redis://:very-secret@a:1,b:2/?no_such_setting_of_it=1": "no_such_setting",
+		"redis://localhost:6379/0?no_such_setting=1":      "no_such_setting",
+		"redis://:very-secret@a:1,b:2/?no_such_setting=1": "no_such_setting",
 	} {
 		s, err := Open(address)
 		if err != nil {
