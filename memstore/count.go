@@ -11,7 +11,8 @@ type key struct {
 	tag      uint64
 	fraction uint32
 	where    where
-	slot     int8 // of the entry that would have to make way, see shard.room
+	slot     int   // of the entry that would have to make way, see shard.room
+	own      share // what a newcomer will have used, if he is let in
 }
 
 type where uint8
@@ -25,8 +26,8 @@ const (
 // newcomer decides where a charge is counted whose key has no entry, and
 // returns the entry if there is one after all, the shared one.
 func (sh *shard) newcomer(t *table, k *key, c *ratelimit.Charge, now int64) *entry {
-	slot, ok := sh.room(t, k.tag, k.fraction, now)
-	if k.slot = int8(slot); ok {
+	k.own = share{max(c.Cost, 1), c.Limit.Capacity()}
+	if sh.room(t, k, now) {
 		return nil
 	}
 	k.tag, k.where = t.spillTag(c), together
@@ -105,7 +106,7 @@ func (sh *shard) apply(do algorithm.Action, s *algorithm.State, now int64, l *ra
 // create makes the entry of a key that has none.
 func (sh *shard) create(t *table, k *key, now int64) *entry {
 	if k.where == alone {
-		return sh.admit(t, k.tag, k.fraction, now, int(k.slot))
+		return sh.admit(t, k, now)
 	}
 	return sh.admitTogether(k.tag, now)
 }

@@ -13,13 +13,14 @@
 // # The cap
 //
 // [WithMaxKeys] is a hard cap on the number of keys. Below it no key is ever
-// forgotten. At the cap a new key takes the place of one of at least 8
-// candidates, which the hash picks: of one that is as good as new if there is
-// any, else of the one that has used the smallest share of its limit. A key
+// forgotten. At the cap a new key takes the place of one of up to 63 candidates,
+// which the hash picks: of one that is as good as new if there is any, else of
+// the one that has used the smallest share of its limit. (The search ends after
+// 8 of them if one has used no larger a share than the newcomer now does.) A key
 // that is at its limit (nothing remaining) is never forgotten. So a flood of
-// new keys, however long, does not free a client that is blocked, nor any
-// client as long as one of the flood's keys is less used than his; LRU would
-// free them all.
+// new keys, however long, does not free a client that is blocked, nor any who
+// has used more of his limit than the flood's keys have; LRU would free them
+// all.
 //
 // If all candidates are at their limits, the newcomer is counted together with
 // the other newcomers of his policy (and algorithm, window and shard): they are

@@ -116,7 +116,7 @@ func (d *dumper) shard(t *table, number int, now int64) error {
 // entry adds the record of an entry, and of its limit before that of the first
 // that has it.
 func (d *dumper) entry(sh *shard, e *entry, now int64, kind byte, at uint64) {
-	if used, _ := sh.used(e, now); used == 0 {
+	if sh.used(e, now).used == 0 {
 		return
 	}
 	limit, s := sh.limits.of(e.limit()), e.state()

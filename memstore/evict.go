@@ -7,38 +7,54 @@ import (
 	"github.com/go-floodgate/floodgate/core/algorithm"
 )
 
-// candidates is how many entries are looked at to find the one that has used
-// the least, if one of them can be given up at all; if not, the rest of the
-// segment is.
+// candidates is how many entries are looked at, at least, to find the one that
+// has used the least.
 const candidates = 8
 
 const noSlot = -1
 
+// share is how much of a limit's capacity is used, rounded up.
+type share struct {
+	used, capacity int64
+}
+
+// all reports whether nothing is left.
+func (s share) all() bool { return s.used >= s.capacity }
+
+// below reports whether s is the smaller share.
+func (s share) below(o share) bool {
+	leftHi, leftLo := bits.Mul64(uint64(s.used), uint64(o.capacity))
+	rightHi, rightLo := bits.Mul64(uint64(o.used), uint64(s.capacity))
+	return leftHi < rightHi || leftHi == rightHi && leftLo < rightLo
+}
+
 // victim picks the slot of a segment that a newcomer may have: that of a fully
 // replenished entry, which holds no information, else that of the one with the
 // smallest share of its limit used. What is at its limit is never given up;
-// noSlot if all are. Neither recency nor expiry counts: by those a flood of new keys
-// frees those that are blocked.
-func (sh *shard) victim(g *segment, tag uint64, now int64) int {
-	return sh.leastUsed(g, home(tag), candidates, now)
+// noSlot if all are. Neither recency nor expiry counts: by those a flood of new
+// keys frees those that are blocked.
+//
+// The search begins where the newcomer's tag belongs. It ends after a few
+// entries if one of them has used no larger a share than the newcomer's own
+// will be, which during a flood of his like is nearly always so; else all of
+// the segment are candidates.
+func (sh *shard) victim(g *segment, tag uint64, own share, now int64) int {
+	return sh.leastUsed(g, home(tag), candidates, own, now)
 }
 
-// leastUsed looks for a victim from a slot on until it has one and has seen
-// enough entries.
-func (sh *shard) leastUsed(g *segment, from, enough int, now int64) int {
-	slot := noSlot
-	var used, capacity int64
-	seen, i := 0, from
+func (sh *shard) leastUsed(g *segment, from, enough int, own share, now int64) int {
+	slot, least, seen := noSlot, share{}, 0
+	i := from
 	for range slotsPerSegment {
 		if e := &g.slots[i]; e.tag != 0 {
-			u, c := sh.used(e, now)
-			if u == 0 {
+			s := sh.used(e, now)
+			if s.used == 0 {
 				return i
 			}
-			if u < c && (slot == noSlot || smaller(u, c, used, capacity)) {
-				slot, used, capacity = i, u, c
+			if !s.all() && (slot == noSlot || s.below(least)) {
+				slot, least = i, s
 			}
-			if seen++; seen >= enough && slot != noSlot {
+			if seen++; seen >= enough && slot != noSlot && !own.below(least) {
 				break
 			}
 		}
@@ -47,60 +63,57 @@ func (sh *shard) leastUsed(g *segment, from, enough int, now int64) int {
 	return slot
 }
 
-// smaller reports whether a/b < c/d.
-func smaller(a, b, c, d int64) bool {
-	leftHi, leftLo := bits.Mul64(uint64(a), uint64(d))
-	rightHi, rightLo := bits.Mul64(uint64(c), uint64(b))
-	return leftHi < rightHi || leftHi == rightHi && leftLo < rightLo
-}
-
-// used is how much of its capacity an entry has in use, rounded up, and the
-// capacity of the limit that it was last written with.
-func (sh *shard) used(e *entry, now int64) (used, capacity int64) {
+// used is the share that an entry has used, of the limit that it was last
+// written with.
+func (sh *shard) used(e *entry, now int64) share {
 	s, limit := e.state(), sh.limits.of(e.limit())
 	if limit.Algorithm == ratelimit.AlgorithmSlidingLog {
-		return sh.logs.view(&s, now, limit).used, limit.Quota
+		return share{sh.logs.view(&s, now, limit).used, limit.Quota}
 	}
-	return algorithm.Used(&s, now, limit), limit.Capacity()
+	return share{algorithm.Used(&s, now, limit), limit.Capacity()}
 }
 
-// room reports whether a newcomer can have an entry of its own, and which slot
-// it would have to take (noSlot: a free one). That holds for as long as the
-// shard is locked and nobody else is let in.
-func (sh *shard) room(t *table, tag uint64, fraction uint32, now int64) (slot int, ok bool) {
+// room reports whether a newcomer can have an entry of its own, and notes which
+// slot it would have to take (noSlot: a free one). That holds for as long as
+// the shard is locked and nobody else is let in.
+func (sh *shard) room(t *table, k *key, now int64) bool {
+	k.slot = noSlot
 	if t.keys.Load() < t.most {
-		return noSlot, true
+		return true
 	}
-	g := sh.segment(fraction)
+	g := sh.segment(k.fraction)
+	if (g == nil || g.count < sparse) && t.elsewhere(sh, k, now, false) {
+		return true
+	}
 	if g == nil {
-		return noSlot, false
+		return false
 	}
-	slot = sh.victim(g, tag, now)
-	return slot, slot != noSlot
+	k.slot = sh.victim(g, k.tag, k.own, now)
+	return k.slot != noSlot
 }
 
 // admit makes an entry for a newcomer, whose state and limit the caller has to
-// write at once; nil if there is no room. The slot is what room has just said,
-// or noSlot.
-func (sh *shard) admit(t *table, tag uint64, fraction uint32, now int64, slot int) *entry {
+// write at once; nil if there is no room.
+func (sh *shard) admit(t *table, k *key, now int64) *entry {
+	slot := k.slot
 	for {
-		g := sh.segment(fraction)
+		g := sh.segment(k.fraction)
 		if g == nil {
-			if !t.reserve() {
+			if !t.reserve() && !t.elsewhere(sh, k, now, true) {
 				return nil
 			}
-			return sh.begin().add(tag)
+			return sh.begin().add(k.tag)
 		}
 		full := g.count == slotsPerSegment
-		if !full && t.reserve() {
-			return g.add(tag)
+		if !full && t.reserve() || g.count < sparse && t.elsewhere(sh, k, now, true) {
+			return g.add(k.tag)
 		}
 		if slot == noSlot {
-			slot = sh.victim(g, tag, now)
+			slot = sh.victim(g, k.tag, k.own, now)
 		}
 		used := int64(0)
 		if slot != noSlot {
-			used, _ = sh.used(&g.slots[slot], now)
+			used = sh.used(&g.slots[slot], now).used
 		}
 		if full && (slot == noSlot || used > 0) && t.keys.Load() < t.most && sh.grow(t, g) {
 			slot = noSlot
@@ -109,11 +122,16 @@ func (sh *shard) admit(t *table, tag uint64, fraction uint32, now int64, slot in
 		if slot == noSlot {
 			return nil
 		}
-		sh.counts.evicted(used)
-		sh.clear(&g.slots[slot])
-		g.remove(slot)
-		return g.add(tag)
+		sh.evict(g, slot, now)
+		return g.add(k.tag)
 	}
+}
+
+// evict removes the entry in a slot in favour of a newcomer.
+func (sh *shard) evict(g *segment, slot int, now int64) {
+	sh.counts.evicted(sh.used(&g.slots[slot], now).used)
+	sh.clear(&g.slots[slot])
+	g.remove(slot)
 }
 
 // discard removes the entry in a slot.

@@ -66,8 +66,8 @@ func peekLeft(t testing.TB, s *Store, c ratelimit.Charge) int64 {
 	if e == nil {
 		return c.Limit.Capacity()
 	}
-	used, capacity := sh.used(e, s.clock.now())
-	return capacity - used
+	used := sh.used(e, s.clock.now())
+	return used.capacity - used.used
 }
 
 // TestExpiredGoesFirst: what has expired makes way before anybody is forgotten,

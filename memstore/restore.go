@@ -37,7 +37,7 @@ func (t *table) trim(most, now int64) error {
 				if j > 0 && g == sh.directory[j-1] || t.keys.Load() <= most {
 					continue
 				}
-				if slot := sh.leastUsed(g, 0, slotsPerSegment, now); slot != noSlot {
+				if slot := sh.leastUsed(g, 0, slotsPerSegment, share{}, now); slot != noSlot {
 					sh.discard(t, g, slot)
 					sh.counts.forgotten++
 				}
@@ -255,7 +255,7 @@ func (in *dumpReader) entry(t *table, limits []ratelimit.Limit, now int64) {
 		return
 	}
 	forgotten := sh.counts.forgotten
-	e := sh.admit(t, tag, fraction, now, noSlot)
+	e := sh.admit(t, &key{tag: tag, fraction: fraction, slot: noSlot}, now)
 	if e == nil || sh.counts.forgotten > forgotten {
 		in.fail("keys that are not spread evenly")
 		return
@@ -273,7 +273,7 @@ func (in *dumpReader) shared(t *table, limits []ratelimit.Limit, now int64) {
 	}
 	sh := &t.shards[at*uint64(len(t.shards))>>32]
 	if e := sh.spilled(tag); e != nil {
-		if used, _ := sh.used(e, now); used >= algorithm.Used(&s, now, &l) {
+		if sh.used(e, now).used >= algorithm.Used(&s, now, &l) {
 			return
 		}
 		sh.clear(e)

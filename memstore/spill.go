@@ -50,7 +50,7 @@ func (sh *shard) admitTogether(spillTag uint64, now int64) *entry {
 func (sh *shard) expired(g *segment, now int64) int {
 	for i := range g.slots {
 		if e := &g.slots[i]; e.tag != 0 {
-			if used, _ := sh.used(e, now); used == 0 {
+			if sh.used(e, now).used == 0 {
 				return i
 			}
 		}

@@ -41,7 +41,7 @@ func (sh *shard) sweepSome(t *table, now int64) {
 			continue
 		}
 		looked++
-		if used, _ := sh.used(e, now); used > 0 {
+		if sh.used(e, now).used > 0 {
 			w.slot++
 			continue
 		}

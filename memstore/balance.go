@@ -1,0 +1,58 @@
+package memstore
+
+// At the cap a newcomer takes the place of somebody in his own segment, so a
+// segment never regains what it lost to expiry or Reset, while those that were
+// lucky when there was room grow. Left alone some would run out of candidates.
+// So a newcomer to a sparse segment takes the place of somebody in another one.
+
+const (
+	// sparse is from how few entries on a segment takes from others.
+	sparse = 16
+	// donors is how many others are asked, of the same shard and of others.
+	donors = 4
+)
+
+// elsewhere looks for a victim outside of the segment of a newcomer to sh, and
+// if evict is set removes it, without counting one key less. Other shards are
+// only asked if their lock is free, since sh's is held.
+func (t *table) elsewhere(sh *shard, k *key, now int64, evict bool) bool {
+	if own := sh.segment(k.fraction); own != nil {
+		at := own.end()
+		for range donors {
+			g := sh.segment(at)
+			if g == own {
+				break
+			}
+			if sh.giveUp(g, k, now, evict) {
+				return true
+			}
+			at = g.end()
+		}
+	}
+	first := t.shardNumber(k.tag)
+	for i := range uint32(min(donors, len(t.shards)-1)) {
+		other := &t.shards[(first+1+i)%uint32(len(t.shards))]
+		if !other.mu.TryLock() {
+			continue
+		}
+		ok := other.giveUp(other.segment(k.fraction), k, now, evict)
+		other.mu.Unlock()
+		if ok {
+			return true
+		}
+	}
+	return false
+}
+
+// giveUp reports whether a segment can spare an entry for a newcomer to
+// another, and if evict is set removes it.
+func (sh *shard) giveUp(g *segment, k *key, now int64, evict bool) bool {
+	if g == nil || g.count < sparse {
+		return false
+	}
+	slot := sh.victim(g, k.tag, k.own, now)
+	if slot != noSlot && evict {
+		sh.evict(g, slot, now)
+	}
+	return slot != noSlot
+}
