@@ -7,9 +7,10 @@ package memstore
 
 const (
 	// sparse is from how few entries on a segment takes from others.
-	sparse = 16
-	// donors is how many others are asked, of the same shard and of others.
-	donors = 4
+	sparse = 24
+	// donors is how many others are asked: some of the same shard, and one of
+	// each of some others.
+	donors, donorShards = 4, 16
 )
 
 // elsewhere looks for a victim outside of the segment of a newcomer to sh, and
@@ -29,10 +30,11 @@ func (t *table) elsewhere(sh *shard, k *key, now int64, evict bool) bool {
 			at = g.end()
 		}
 	}
-	first := t.shardNumber(k.tag)
-	for i := range uint32(min(donors, len(t.shards)-1)) {
-		other := &t.shards[(first+1+i)%uint32(len(t.shards))]
-		if !other.mu.TryLock() {
+	// From a different one on for each newcomer, so that none bleeds.
+	shards := uint32(len(t.shards))
+	for i := range min(donorShards, shards) {
+		other := &t.shards[(uint32(k.tag)+i)%shards]
+		if other == sh || !other.mu.TryLock() {
 			continue
 		}
 		ok := other.giveUp(other.segment(k.fraction), k, now, evict)

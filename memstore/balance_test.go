@@ -12,7 +12,7 @@ import (
 // end up with so few keys that somebody has to be forgotten who has used more
 // than the others.
 func TestBalance(t *testing.T) {
-	const maxKeys, quiet = 2000, 200
+	const maxKeys, quiet = 2000, 100
 	for _, a := range algorithms {
 		s, _ := open(maxKeys)
 		l := limitOf(a, 5, time.Hour)

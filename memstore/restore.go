@@ -109,10 +109,10 @@ func readTable(r io.Reader, like *table, now int64) (*table, error) {
 			if in.err == nil && binary.LittleEndian.Uint32(want[:]) != sum {
 				in.fail("the checksum is wrong")
 			}
-			if in.err != nil {
-				return nil, in.err
+			if in.err == nil {
+				in.err = t.trim(like.most, now)
 			}
-			return t, t.trim(like.most, now)
+			return t, in.err
 		default:
 			in.fail("unknown record %q", kind)
 		}
