@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
-	"github.com/go-floodgate/floodgate/redisstore/internal/redistest"
+	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
 // BenchmarkTake measures decisions of several goroutines over many keys.

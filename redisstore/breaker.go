@@ -107,6 +107,9 @@ func (b *breaker) refuses() bool {
 	return open
 }
 
+// probes reports whether all depends on the call that is under way.
+func (b *breaker) probes() bool { return BreakerState(b.state.Load()) == BreakerHalfOpen }
+
 // enter asks to make a call; report takes its outcome, once.
 func (b *breaker) enter() (report func(error), err error) {
 	done, err := b.gate.Allow()

@@ -10,7 +10,7 @@ import (
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/storetest"
-	"github.com/go-floodgate/floodgate/redisstore/internal/redistest"
+	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
 var prefixes atomic.Int64

@@ -36,8 +36,10 @@ type denialShard struct {
 
 // denial is one request that was denied. Only flight changes.
 type denial struct {
-	asked   time.Duration // when Redis was asked, by clock
-	until   time.Duration
+	// answered is when Redis' answer came, by clock. To count from when it was
+	// asked would promise the client too short a wait.
+	answered, until time.Duration
+
 	changes uint32 // of its keys, when Redis was asked
 	parts   []denialPart
 	flight  chan struct{} // closed when a caller is back that asks anew; under the shard's lock
@@ -97,7 +99,7 @@ func (d *denials) take(ctx context.Context, r *request, charges []ratelimit.Char
 	err := r.ask(ctx, charges, results, true)
 	var learned *denial
 	if err == nil && denies(charges, results) {
-		learned = &denial{asked: asked, until: asked + d.maxAge, changes: changes, parts: r.denialParts()}
+		learned = &denial{answered: d.clock(), until: asked + d.maxAge, changes: changes, parts: r.denialParts()}
 	}
 	if learned != nil || led != nil {
 		r.addProbe(charges)
@@ -129,7 +131,7 @@ func (d *denials) recall(ctx context.Context, r *request, results []ratelimit.Re
 		flight := known.flight
 		shard.mu.Unlock()
 
-		if now := d.clock(); known.asked <= now && now < known.until && known.changes == d.changed(r) && known.answer(now, results) {
+		if now := d.clock(); known.answered <= now && now < known.until && known.changes == d.changed(r) && known.answer(now, results) {
 			d.store.counters.denialHits.Add(1)
 			return true, nil, nil
 		}
@@ -226,7 +228,7 @@ func (e *denial) answer(now time.Duration, results []ratelimit.Result) bool {
 	defer c.release()
 	for i := range e.parts {
 		p := &e.parts[i]
-		later := int64((now - e.asked) / time.Microsecond)
+		later := int64((now - e.answered) / time.Microsecond)
 		c.items = append(c.items[:0], p.items...)
 		c.before = append(c.before[:0], p.states...)
 		r := replay{now: p.now + later, states: c.before}

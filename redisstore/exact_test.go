@@ -7,7 +7,7 @@ import (
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/algorithm"
-	"github.com/go-floodgate/floodgate/redisstore/internal/redistest"
+	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
 // TestLargeNumbers compares the script with the state machines where products

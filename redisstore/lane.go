@@ -115,7 +115,9 @@ func (l *lane) send(c *call) error {
 // it, and unlocks.
 func (l *lane) startUnlock() {
 	var late []func(error)
-	if len(l.active) >= l.mostInFlight() {
+	// A half-open breaker waits for one call only, whose caller may have left
+	// before its budget was over: then the next one to come sees to it.
+	if len(l.active) >= l.mostInFlight() || l.breaker.probes() {
 		late = l.leaveBehindLocked(time.Now())
 	}
 	var start *batch

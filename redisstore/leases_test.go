@@ -9,7 +9,7 @@ import (
 	"time"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
-	"github.com/go-floodgate/floodgate/redisstore/internal/redistest"
+	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
 // leased are limits of the algorithms that have leases.

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
-	"github.com/go-floodgate/floodgate/redisstore/internal/redistest"
+	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
 func TestOpen(t *testing.T) {

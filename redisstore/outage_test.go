@@ -13,7 +13,7 @@ import (
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/memstore"
-	"github.com/go-floodgate/floodgate/redisstore/internal/redistest"
+	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
 // guard is the outer bound of what a test waits for one decision: far above

@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
-	"github.com/go-floodgate/floodgate/redisstore/internal/redistest"
+	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
 // childVariable tells a copy of this test binary what to do instead of testing.

@@ -493,7 +493,7 @@ for k, _ in pairs(dirty) do
       ends = V[k] + window
     elseif entries ~= '' then
       ends = unpackInts('<I7', entries, #entries - 13) + window
-    end
+    end -- else no entry is left, whatever a damaged value says of units
     u = u + G[k]
     value = pack('<I7I7', t, u) .. entries
   else
@@ -511,7 +511,7 @@ for k, _ in pairs(dirty) do
     local ttl = 60000
     if ends and ends - now > 60000000 then ttl = floor(math.min(ends - now, CENTURY) / 1000) + 1 end
     call('SET', KEYS[k], value, 'PX', format('%d', ttl))
-  elseif u == 0 and (r == 0 or a == LOG) then
+  elseif not ends or u == 0 and (r == 0 or a == LOG) then
     call('DEL', KEYS[k])
   else
     call('SET', KEYS[k], value, 'PXAT', format('%d', floor(math.min(ends, now + CENTURY) / 1000) + 1))

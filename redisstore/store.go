@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -27,6 +28,7 @@ type Store struct {
 	denials  *denials              // nil: none is remembered
 	leases   *leases               // nil: there are none
 	owned    redis.UniversalClient // closed with the store
+	closed   atomic.Bool
 	counters counters
 }
 
@@ -85,7 +87,7 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := s.usable(ctx); err != nil {
 		return err
 	}
 	r := newRequest(s)
@@ -98,6 +100,17 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []
 		return s.leases.take(ctx, r, charges, results)
 	}
 	return s.askOrRecall(ctx, r, charges, results)
+}
+
+// usable is why a call need not begin.
+func (s *Store) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.closed.Load() {
+		return ErrClosed
+	}
+	return nil
 }
 
 // askOrRecall asks Redis unless the request is known to be denied.
@@ -115,7 +128,7 @@ func (s *Store) Adjust(ctx context.Context, adjustments []ratelimit.Adjustment) 
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := s.usable(ctx); err != nil {
 		return err
 	}
 	r := newRequest(s)
@@ -169,7 +182,7 @@ func validLimit(l *ratelimit.Limit) error {
 
 // Reset removes what is stored under the keys; see [ratelimit.Store].
 func (s *Store) Reset(ctx context.Context, keys []ratelimit.Key) error {
-	if err := ctx.Err(); err != nil {
+	if err := s.usable(ctx); err != nil {
 		return err
 	}
 	r := newRequest(s)
@@ -196,8 +209,11 @@ func (s *Store) Reset(ctx context.Context, keys []ratelimit.Key) error {
 
 // Close ends the store: calls under way are waited for, no longer than a
 // decision may take, and later ones fail with [ErrClosed]. The client is closed
-// only if [Open] made it.
+// only if [Open] made it. To close a store again does nothing.
 func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
 	if s.leases != nil {
 		s.leases.close()
 	}

@@ -106,6 +106,7 @@ func refusesFlags(t *testing.T, program string) {
 		"-trusted-proxies 10.0.0.0/33": "use at most 32",
 		"-trusted-proxies proxy":       "write a network like",
 		"-on-store-failure sometimes":  "-on-store-failure: use open, closed or local",
+		"-redis ftp://localhost":       "-redis: redisstore: Open: redis: invalid URL scheme",
 		"-port 8080":                   "-h lists the flags",
 		"8080":                         "give flags only",
 	} {

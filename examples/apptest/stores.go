@@ -7,6 +7,8 @@ import (
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/memstore"
+	"github.com/go-floodgate/floodgate/redisstore"
+	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
 // Store is a store that every server is run on.
@@ -24,6 +26,19 @@ type Store struct {
 var Stores = []Store{
 	{Name: "memstore", Clocked: true, New: func(_ testing.TB, clock *Clock) ratelimit.Store {
 		return memstore.New(memstore.WithClock(clock.Now))
+	}},
+	{Name: "redisstore", New: func(t testing.TB, _ *Clock) ratelimit.Store {
+		// What is tested is no race against the clock of a busy machine.
+		store, err := redisstore.Open("redis://"+redistest.Start(t).Addr, redisstore.WithBudget(10*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := store.Close(); err != nil {
+				t.Errorf("closing the store: %v", err)
+			}
+		})
+		return store
 	}},
 }
 
