@@ -12,8 +12,9 @@ import (
 // Take decides all charges of one request as one; see [ratelimit.Store]. It
 // allocates nothing for up to 8 charges of keys that are known, locks nothing
 // to deny a single charge again that was denied before, and does a bounded
-// amount of work: at most one segment of the table is searched, split or swept
-// for each charge.
+// amount of work, however many keys there are: for each charge a segment of 63
+// entries is searched, and a few others at the cap, one may be split and a few
+// entries swept. (A sliding log adds the entries that have left it since.)
 func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
 	if err := ctx.Err(); err != nil {
 		return err
