@@ -40,6 +40,7 @@ func (t *table) adjust(a *ratelimit.Adjustment, now int64) {
 
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
+	now = sh.at(t, now)
 	e := sh.find(k.tag, fraction)
 	if e == nil && c.Cost == 0 {
 		return

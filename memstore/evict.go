@@ -66,6 +66,7 @@ func (sh *shard) leastUsed(g *segment, from, enough int, own share, now int64) i
 // used is the share that an entry has used, of the limit that it was last
 // written with.
 func (sh *shard) used(e *entry, now int64) share {
+	sh.trim(e, now)
 	s, limit := e.state(), sh.limits.of(e.limit())
 	if limit.Algorithm == ratelimit.AlgorithmSlidingLog {
 		return share{sh.logs.view(&s, now, limit).used, limit.Quota}

@@ -92,6 +92,22 @@ func (l *logs) apply(do algorithm.Action, s *algorithm.State, now int64, limit *
 	return true
 }
 
+// trim drops what has left an entry's log for good.
+func (sh *shard) trim(e *entry, now int64) {
+	limit := sh.limits.of(e.limit())
+	if !sh.logs.steady || limit.Algorithm != ratelimit.AlgorithmSlidingLog {
+		return
+	}
+	s := e.state()
+	v := sh.logs.view(&s, now, limit)
+	if v.used == s.Level {
+		return
+	}
+	sh.denials.withdraw(e)
+	sh.logs.drop(&s, &v)
+	e.set(&s, e.limit())
+}
+
 // drop removes what is not in view.
 func (l *logs) drop(s *algorithm.State, v *logView) {
 	if v.used == 0 {

@@ -13,11 +13,13 @@ import (
 //	a chunk   the last one of a ring of chunks, whose next is the first
 //
 // Level counts the units of the whole log. Entries that have left are dropped
-// when the next one is added, never by a look, which changes nothing.
+// when the next one is added and, if the clock can't bring them back, whenever
+// the log is looked at, so that each is passed over once.
 type logs struct {
-	pages []*[chunksPerPage]chunk
-	free  uint32 // the first free chunk, 0 if there is none
-	rings int    // logs that have chunks
+	steady bool
+	pages  []*[chunksPerPage]chunk
+	free   uint32 // the first free chunk, 0 if there is none
+	rings  int    // logs that have chunks
 }
 
 const chunksPerPage = 64

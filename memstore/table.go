@@ -36,10 +36,14 @@ const (
 
 func newTable(s seed, most int64, steady bool) *table {
 	shards, depth := layout(most)
-	return &table{
+	t := &table{
 		seed: s, hasher: newHasher(s), shards: make([]shard, shards),
 		most: most, maxDepth: uint8(depth + spareDepth), steady: steady,
 	}
+	for i := range t.shards {
+		t.shards[i].logs.steady = steady
+	}
+	return t
 }
 
 // layout is how many shards a table has, and the depth of their directories
@@ -94,8 +98,21 @@ type shard struct {
 	logs      logs
 	sweeper   sweeper
 	counts    counts
+	latest    int64 // see at
 
 	_ [64]byte // the next shard's lock is another cache line's matter
+}
+
+// at is the time at which a call that has locked the shard decides. The clock
+// was read before the lock, and a call that comes later may have had it first:
+// what that one saw leave must not be missed now, so that time never goes back
+// in a shard. A clock that may go back by itself has a meaning of its own.
+func (sh *shard) at(t *table, now int64) int64 {
+	if !t.steady {
+		return now
+	}
+	sh.latest = max(sh.latest, now)
+	return sh.latest
 }
 
 // segment returns the segment for a fraction, nil if there is none yet.

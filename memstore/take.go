@@ -14,7 +14,7 @@ import (
 // to deny a single charge again that was denied before, and does a bounded
 // amount of work, however many keys there are: for each charge a segment of 63
 // entries is searched, and a few others at the cap, one may be split and a few
-// entries swept. (A sliding log adds the entries that have left it since.)
+// entries swept. (A sliding log adds the entries that have left it since it was last looked at, and for a cost above 1 those that have to leave.)
 func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (t *table) takeOne(c *ratelimit.Charge, now int64, r *ratelimit.Result) err
 		return nil
 	}
 	sh.mu.Lock()
-	err := sh.takeOne(t, c, tag, fraction, now, r)
+	err := sh.takeOne(t, c, tag, fraction, sh.at(t, now), r)
 	sh.mu.Unlock()
 	return err
 }
@@ -83,6 +83,9 @@ func (sh *shard) takeOne(t *table, c *ratelimit.Charge, tag uint64, fraction uin
 		return sh.takeOther(t, e, c, tag, fraction, now, r)
 	}
 	// A known key under the limit that it had the last time: nearly every call.
+	if c.Limit.Algorithm == ratelimit.AlgorithmSlidingLog {
+		sh.trim(e, now)
+	}
 	s := e.state()
 	if sh.apply(actions[c.Mode], &s, now, &c.Limit, c.Cost, r) {
 		sh.denials.withdraw(e)

@@ -42,6 +42,10 @@ func (t *table) takeAll(charges []ratelimit.Charge, now int64, results []ratelim
 	order = slices.Compact(order)
 	for _, n := range order {
 		t.shards[n].mu.Lock()
+		now = t.shards[n].at(t, now)
+	}
+	for _, n := range order {
+		t.shards[n].at(t, now) // the latest of all of them
 	}
 	denied, err := t.decide(charges, parts, now, results)
 	switch {
@@ -58,7 +62,8 @@ func (t *table) takeAll(charges []ratelimit.Charge, now int64, results []ratelim
 }
 
 // decide fills in what each charge would be answered, one after the other, and
-// reports whether an enforcing one denies. It writes nothing.
+// reports whether an enforcing one denies. It writes nothing that anybody could
+// see.
 func (t *table) decide(charges []ratelimit.Charge, parts []part, now int64, results []ratelimit.Result) (denied bool, err error) {
 	for i := range charges {
 		c, p, r := &charges[i], &parts[i], &results[i]
@@ -80,6 +85,7 @@ func (t *table) decide(charges []ratelimit.Charge, parts []part, now int64, resu
 		} else {
 			var s algorithm.State
 			if e != nil {
+				p.shard.trim(e, now)
 				s = e.state()
 			}
 			// Together with what earlier charges will have taken of the key,
