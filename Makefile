@@ -56,7 +56,8 @@ test: deps
 
 ## test/MODULE: the tests of one, as in make test/gin
 .PHONY: $(MODULES:%=test/%)
-$(MODULES:%=test/%): test/%: deps
+$(MODULES:%=test/%): test/%:
+	@bash scripts/deps.sh $(if $(filter redisstore examples bench,$*),redis)
 	@echo "--- test $*"
 	@cd $* && go test -race -count=1 -shuffle=on -timeout=$(TESTTIMEOUT) $(TESTFLAGS) ./...
 

@@ -356,11 +356,20 @@ func TestDiagnosticsOnceEach(t *testing.T) {
 		call, _ := begin(l, &fakeRequest{})
 		begin(l, &fakeRequest{ctx: call})
 		l.AccountUnset()
+		l.UserUnset()
+	}
+	byWhom := mustNew(t, newModelStore(), ratelimit.Logger(logger),
+		ratelimit.Policy{Name: "account", Key: ratelimit.Combine(ratelimit.ByRoute(), ratelimit.ByAccount()), Limit: ratelimit.PerMinute(5)},
+		ratelimit.Policy{Name: "user", Key: ratelimit.FirstOf(ratelimit.Combine(ratelimit.ByUserOnly()), ratelimit.ByIP()), Limit: ratelimit.PerMinute(5)})
+	for range 2 {
+		byWhom.AccountUnset()
+		byWhom.UserUnset()
 	}
 	mustNew(t, store, ratelimit.Logger(logger), ratelimit.Policy{Name: "p", Limit: ratelimit.PerMinute(6)}, ratelimit.TrustProxies("0.0.0.0/0"))
 	want := []string{
 		ratelimit.CodeAddressUnknown, ratelimit.CodeMountedTwice, ratelimit.CodeNegativeCost, ratelimit.CodePolicyDiffers,
 		ratelimit.CodeRouteUnknown, ratelimit.CodeUntrustedForwarding, ratelimit.CodeWideTrust,
+		ratelimit.CodeAccountUnset, ratelimit.CodeUserUnset,
 	}
 	slices.Sort(log.codes)
 	slices.Sort(want)

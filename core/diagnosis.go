@@ -34,6 +34,10 @@ const (
 	// CodeAccountUnset: a policy needs the account and the adapter's Config
 	// doesn't tell it, so that all requests share one count.
 	CodeAccountUnset = "account-unset"
+	// CodeUserUnset: a policy needs the user and the adapter's Config doesn't
+	// tell it, so that a policy ByUserOnly never applies and one ByUser counts
+	// by address.
+	CodeUserUnset = "user-unset"
 	// CodeAddressUnknown: a peer has no IP address (a Unix socket, say), so
 	// that all such peers share one count.
 	CodeAddressUnknown = "client-address-unknown"

@@ -28,9 +28,18 @@ type keyPart struct {
 	absent absence
 	// nested, if set, stands in place of own.
 	nested *KeyBuilder
-	// route and account say what the part can't do without.
-	route, account bool
+	// needs says what the part can't do without.
+	needs needs
 }
+
+// needs are what a key, or a part of it, has to be told.
+type needs uint8
+
+const (
+	needsRoute needs = 1 << iota
+	needsAccount
+	needsUser
+)
 
 type absence uint8
 
@@ -62,7 +71,7 @@ func ByUser() KeyBuilder { return byUser(absentIP) }
 func ByUserOnly() KeyBuilder { return byUser(absentLeaveOut) }
 
 func byUser(absent absence) KeyBuilder {
-	return keyOf(keyPart{absent: absent, own: func(dst []byte, r *Request) ([]byte, bool) {
+	return keyOf(keyPart{absent: absent, needs: needsUser, own: func(dst []byte, r *Request) ([]byte, bool) {
 		if user := r.User(); user != "" {
 			return appendText(dst, kindUser, user), true
 		}
@@ -74,7 +83,7 @@ func byUser(absent absence) KeyBuilder {
 // form, as the adapter's Config tells it. All requests without a readable one
 // share a bucket, so that hiding the name frees nobody.
 func ByAccount() KeyBuilder {
-	return keyOf(keyPart{absent: absentShared, account: true, own: func(dst []byte, r *Request) ([]byte, bool) {
+	return keyOf(keyPart{absent: absentShared, needs: needsAccount, own: func(dst []byte, r *Request) ([]byte, bool) {
 		if account := r.Account(); account != "" {
 			return appendText(dst, kindAccount, account), true
 		}
@@ -117,7 +126,7 @@ func ByCookie(name string) KeyBuilder {
 // path: a different spelling of a path is no fresh quota. Requests that match
 // no route are counted together.
 func ByRoute() KeyBuilder {
-	return keyOf(keyPart{route: true, own: func(dst []byte, r *Request) ([]byte, bool) {
+	return keyOf(keyPart{needs: needsRoute, own: func(dst []byte, r *Request) ([]byte, bool) {
 		return appendText(dst, kindRoute, r.Route()), true
 	}})
 }
@@ -275,17 +284,16 @@ func (p *keyPart) append(dst []byte, r *Request) ([]byte, bool) {
 	}
 }
 
-// needs reports whether any part can't do without the route or the account.
-func (k *KeyBuilder) needs() (route, account bool) {
+// needs is what the parts of the key need together.
+func (k *KeyBuilder) needs() (all needs) {
 	for i := range k.parts {
 		part := &k.parts[i]
-		r, a := part.route, part.account
+		all |= part.needs
 		if part.nested != nil {
-			r, a = part.nested.needs()
+			all |= part.nested.needs()
 		}
-		route, account = route || r, account || a
 	}
-	return route, account
+	return all
 }
 
 func (r *Request) appendClientIP(dst []byte, kind string) []byte {

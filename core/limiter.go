@@ -110,12 +110,28 @@ func (c *config) finish() error {
 // the account a request is about, if a policy can't do without. It is for the
 // authors of adapters.
 func (l *Limiter) AccountUnset() {
+	if p := l.needing(needsAccount); p != nil {
+		l.diagnosis.once(CodeAccountUnset, "a policy is by account, but the adapter's Config has no Account, so that all requests share one count: "+
+			"set it, for example to JSONField(\"username\")", slog.String("policy", p.Name))
+	}
+}
+
+// UserUnset is [Limiter.AccountUnset] for the user.
+func (l *Limiter) UserUnset() {
+	if p := l.needing(needsUser); p != nil {
+		l.diagnosis.once(CodeUserUnset, "a policy is by user, but the adapter's Config has no User, so that no request has one: "+
+			"set it to a function that returns who is logged in", slog.String("policy", p.Name))
+	}
+}
+
+// needing is the first policy whose key can't do without something.
+func (l *Limiter) needing(what needs) *policy {
 	for _, p := range l.policies {
-		if _, account := p.Key.needs(); account && p.tiers == nil {
-			l.diagnosis.once(CodeAccountUnset, "a policy is by account, but the adapter's Config has no Account, so that all requests share one count: "+
-				"set it, for example to JSONField(\"username\")", slog.String("policy", p.Name))
+		if p.tiers == nil && p.Key.needs()&what != 0 {
+			return p
 		}
 	}
+	return nil
 }
 
 // trimPrefix takes the package's prefix off a message that is put into another.

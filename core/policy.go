@@ -100,7 +100,7 @@ func compilePolicy(p Policy) (*policy, error) {
 	}
 	compiled := &policy{Policy: p, settles: !p.Counts.everything(), keyed: len(p.Key.parts) > 0}
 	compiled.Key = p.Key.orDefault()
-	compiled.keyNeedsRoute, _ = compiled.Key.needs()
+	compiled.keyNeedsRoute = compiled.Key.needs()&needsRoute != 0
 	if err := compiled.compile(); err != nil {
 		return nil, fmt.Errorf("ratelimit: policy %q: %w", p.Name, trimPrefix(err))
 	}

@@ -119,7 +119,9 @@ type Store interface {
 	// charge fits, they are all taken, else none is. results has the length
 	// of charges and is filled in the same order; its content is undefined
 	// after an error. Charges on the same key are decided in order, one after
-	// the other. If the request is denied, a charge that would have been
+	// the other. A wrong length of results, a limit that is invalid or Unlimited,
+	// an unknown mode and a negative cost are errors, and nothing is charged then.
+	// If the request is denied, a charge that would have been
 	// taken answers as a look (a cost of 0) would, with Allowed true.
 	//
 	// Concurrent callers, on any number of processes, never admit more than a

@@ -40,6 +40,9 @@ func New[C any](name string, limiter *ratelimit.Limiter, configs []Config[C]) *E
 	if e.config.Account == nil {
 		limiter.AccountUnset()
 	}
+	if e.config.User == nil {
+		limiter.UserUnset()
+	}
 	return e
 }
 
