@@ -21,7 +21,7 @@ import (
 func Open(address string, options ...Option) (*Store, error) {
 	client, err := newClient(address)
 	if err != nil {
-		return nil, fmt.Errorf("redisstore: Open: %w", err)
+		return nil, fmt.Errorf("redisstore: Open: %w: use a URL such as redis://localhost:6379/0", err)
 	}
 	s, err := newStore(client, options)
 	if err != nil {
@@ -75,7 +75,10 @@ func cutHosts(address string) (first string, others []string, err error) {
 		scheme, rest = "redis", address
 	}
 	if rest == "" {
-		return "", nil, errors.New("the address is empty: use a URL such as redis://localhost:6379/0")
+		return "", nil, errors.New("the address is empty")
+	}
+	if !found && !strings.Contains(rest, ":") {
+		return "", nil, errors.New("the address is neither a URL nor host:port")
 	}
 	end := strings.IndexAny(rest, "/?")
 	if end < 0 {
