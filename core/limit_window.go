@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,10 +75,8 @@ func parseWindow(text string) (time.Duration, error) {
 
 func unitSpan(unit string) (time.Duration, bool) {
 	for _, u := range windowUnits {
-		for _, name := range u.names {
-			if name == unit {
-				return u.span, true
-			}
+		if slices.Contains(u.names, unit) {
+			return u.span, true
 		}
 	}
 	return 0, false

@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -58,9 +59,7 @@ func (s *modelStore) Take(ctx context.Context, charges []ratelimit.Charge, resul
 		next[c.Key()] = state
 	}
 	if admitted {
-		for key, state := range next {
-			s.states[key] = state
-		}
+		maps.Copy(s.states, next)
 		return nil
 	}
 	for i := range charges {

@@ -70,7 +70,7 @@ func TestJSONFieldOfAnotherType(t *testing.T) {
 		{[]string{"text/plain"}, "username=bob", object, ""},
 		{[]string{"Application/JSON"}, "username=bob", object, ""},
 	} {
-		r := httptest.NewRequest("POST", "/?"+c.query, strings.NewReader(c.body))
+		r := httptest.NewRequest(http.MethodPost, "/?"+c.query, strings.NewReader(c.body))
 		if c.contentType != nil {
 			r.Header["Content-Type"] = c.contentType
 		}
@@ -91,7 +91,7 @@ func TestJSONFieldGivesTheBodyBack(t *testing.T) {
 		"a byte too far": {exact + " ", ""},
 		"huge":           {small + strings.Repeat("x", 10*adapter.MaxBody), ""},
 	} {
-		r := httptest.NewRequest("POST", "/", iotest.HalfReader(strings.NewReader(test.body)))
+		r := httptest.NewRequest(http.MethodPost, "/", iotest.HalfReader(strings.NewReader(test.body)))
 		if got := field(r); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
@@ -104,7 +104,7 @@ func TestJSONFieldGivesTheBodyBack(t *testing.T) {
 		}
 	}
 	broken := errors.New("connection reset")
-	r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader(small), iotest.ErrReader(broken)))
+	r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(strings.NewReader(small), iotest.ErrReader(broken)))
 	if got := field(r); got != "" {
 		t.Errorf("a body that broke off: %q", got)
 	}

@@ -15,11 +15,11 @@ import (
 // get is a request of nobody in particular.
 type get struct{}
 
-func (get) Context() context.Context    { return context.Background() }
-func (get) Method() string              { return http.MethodGet }
-func (get) Route() (string, bool)       { return "/", true }
-func (get) RemoteAddr() string          { return "192.0.2.1:4711" }
-func (get) Header(name string) []string { return nil }
+func (get) Context() context.Context { return context.Background() }
+func (get) Method() string           { return http.MethodGet }
+func (get) Route() (string, bool)    { return "/", true }
+func (get) RemoteAddr() string       { return "192.0.2.1:4711" }
+func (get) Header(_ string) []string { return nil }
 
 // passed begins a passage under a policy that counts these requests.
 func passed(t *testing.T, counts ratelimit.Outcome) (*adapter.Passage[get], *adaptertest.Script) {
