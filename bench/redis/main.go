@@ -90,13 +90,18 @@ func (b *bench) all(where string) error {
 
 // compare measures the contenders in turn, so that what drifts drifts for all.
 func (b *bench) compare(goroutines int, makers []func(string) (contender, error)) error {
-	contenders := make([]contender, len(makers))
-	for i, m := range makers {
-		var err error
-		if contenders[i], err = m(b.address); err != nil {
+	var contenders []contender
+	defer func() {
+		for _, c := range contenders {
+			c.close()
+		}
+	}()
+	for _, m := range makers {
+		c, err := m(b.address)
+		if err != nil {
 			return err
 		}
-		defer contenders[i].close()
+		contenders = append(contenders, c)
 	}
 	series := make([][]measurement, len(contenders))
 	for round := range b.rounds + 1 {

@@ -34,10 +34,11 @@ func (b *bench) measure(goroutines int, c contender) (measurement, error) {
 	)
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	client, server, err := cpuTime(), 0.0, error(nil)
-	if server, err = b.server.cpu(); err != nil {
+	server, err := b.server.cpu()
+	if err != nil {
 		return measurement{}, err
 	}
+	client := cpuTime()
 	start := time.Now()
 	for g := range goroutines {
 		latencies[g] = make([]time.Duration, 0, 1<<14)

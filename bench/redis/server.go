@@ -39,7 +39,7 @@ func startServer() (*server, error) {
 		return nil, err
 	}
 	s := &server{address: net.JoinHostPort("127.0.0.1", port), folder: folder}
-	s.process = exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", folder) //nolint:gosec,noctx // it ends with the run
+	s.process = exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", folder) //nolint:noctx // it ends with the run
 	if err := s.process.Start(); err != nil {
 		return nil, fmt.Errorf("redis-server is missing: install it (Debian: apt-get install -y redis-server, macOS: brew install redis): %w", err)
 	}
@@ -121,7 +121,7 @@ func later(to, from net.Conn, by time.Duration) {
 				break
 			}
 		}
-		for range pieces { //nolint:revive // so that the reader ends
+		for range pieces { // so that the reader ends
 		}
 	}()
 	reader := bufio.NewReaderSize(from, 64<<10)
