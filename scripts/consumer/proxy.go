@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,5 +64,5 @@ func siblingVersion(w *repository.Workspace) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("consumer: no module requires another")
+	return "", errors.New("consumer: no module requires another")
 }
