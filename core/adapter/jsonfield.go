@@ -15,7 +15,7 @@ const MaxBody = 64 << 10
 // request's JSON body, for an adapter's Account. At most [MaxBody] bytes are
 // read, and the handler gets the body as if nothing had been. It returns "" if
 // the body is larger, no JSON object, has no such member, or may be taken for
-// something else than JSON (see [OnlyJSON]).
+// something else than JSON: an application may read another name in it.
 func JSONField(name string) func(*http.Request) string {
 	return func(r *http.Request) string {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -35,20 +35,20 @@ func JSONField(name string) func(*http.Request) string {
 // field with a canonical name; the body is as it was sent.
 func FieldOfRequest(header func(field string) []string, query string, body []byte, name string) string {
 	// An application may decode what is encoded; whoever doesn't sees no JSON.
-	if len(header("Content-Encoding")) > 0 || !OnlyJSON(header("Content-Type"), query, body) {
+	if len(header("Content-Encoding")) > 0 || !onlyJSON(header("Content-Type"), query, body) {
 		return ""
 	}
-	return FieldOf(body, name)
+	return fieldOf(body, name)
 }
 
-// OnlyJSON reports whether a body that is JSON can't be something else to the
+// onlyJSON reports whether a body that is JSON can't be something else to the
 // application as well. Many bind a request by its Content-Type, of which these
 // are the lines: a body may hold one name as JSON and another as a form, XML
 // or YAML, and the query still another if the type tells of no body. Of type
 // application/json a body is JSON. Without a type, as plain text, or as the
 // form that curl -d calls everything, it is if the request has no query, and
 // the form no field.
-func OnlyJSON(contentType []string, query string, body []byte) bool {
+func onlyJSON(contentType []string, query string, body []byte) bool {
 	if len(contentType) == 0 {
 		return query == ""
 	}
@@ -77,13 +77,13 @@ type replayed struct {
 	io.Closer
 }
 
-// FieldOf finds the named top-level member of a JSON object: a string, or a
+// fieldOf finds the named top-level member of a JSON object: a string, or a
 // whole number. It looks into no body of more than [MaxBody] bytes. Names are
 // compared as encoding/json does, without regard to letter case. If several
 // members have the name it returns "": which of them the application goes by
 // can't be known, and a client must not be able to show the limiter one name
 // and the application another.
-func FieldOf(body []byte, name string) string {
+func fieldOf(body []byte, name string) string {
 	if len(body) > MaxBody {
 		return ""
 	}

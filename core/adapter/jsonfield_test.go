@@ -35,7 +35,7 @@ func TestFieldOf(t *testing.T) {
 		`username=ann`:                                "",
 		"\ufeff" + `{"username":"ann"}`:               "",
 	} {
-		if got := adapter.FieldOf([]byte(body), "username"); got != want {
+		if got := adapter.FieldOfRequest(http.Header{"Content-Type": {"application/json"}}.Values, "", []byte(body), "username"); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}

@@ -31,10 +31,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	version, err := siblingVersion(w)
-	if err != nil {
-		return err
-	}
+	version := w.SiblingVersion()
 	temp, err := os.MkdirTemp("", "floodgate-consumer-")
 	if err != nil {
 		return err

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/mod/module"
@@ -53,16 +51,4 @@ func publish(root, dir string, m *repository.Module, version string) (err error)
 		}
 	}()
 	return zip.CreateFromDir(file, module.Version{Path: m.Mod.Module.Path, Version: version}, folder)
-}
-
-// siblingVersion is the version that the modules require of each other.
-func siblingVersion(w *repository.Workspace) (string, error) {
-	for i := range w.Modules {
-		for _, require := range w.Modules[i].Mod.Require {
-			if strings.HasPrefix(require.Path, repository.Prefix) {
-				return require.Version, nil
-			}
-		}
-	}
-	return "", errors.New("consumer: no module requires another")
 }

@@ -17,14 +17,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/go-floodgate/floodgate/scripts/repository"
 )
-
-// released is a version that may be tagged.
-var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 func main() {
 	apply := flag.Bool("apply", false, "change this tree instead of a copy")
@@ -37,7 +33,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, apply, test bool) (err error) {
-	if len(args) != 1 || !released.MatchString(args[0]) || args[0] == "v0.0.0" {
+	if len(args) != 1 || !repository.Releasable(args[0]) {
 		return fmt.Errorf("want one version such as v0.2.0, not %q", args)
 	}
 	root, err := filepath.Abs("..")

@@ -18,9 +18,11 @@ const (
 	GoLine = "1.26.0"
 )
 
-// released is a version that can be tagged. v0.0.0 is not: a tagged go.mod
-// that requires it can't be used by anyone.
 var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+
+// Releasable reports whether a version can be tagged. v0.0.0 can't: a tagged
+// go.mod that requires it can't be used by anyone.
+func Releasable(version string) bool { return version != "v0.0.0" && released.MatchString(version) }
 
 // CheckModules returns where go.work and the go.mod files do not fit together,
 // a line each that begins with the file, nil if nowhere.
@@ -28,7 +30,7 @@ func CheckModules(w *Workspace) []string {
 	c := modulesCheck{
 		Workspace: w,
 		byPath:    make(map[string]*Module, len(w.Modules)),
-		version:   siblingVersion(w.Modules),
+		version:   w.SiblingVersion(),
 	}
 	for i := range w.Modules {
 		c.byPath[w.Modules[i].Mod.Module.Path] = &w.Modules[i]
@@ -105,7 +107,7 @@ func (c *modulesCheck) requires(m *Module) {
 		case !strings.HasPrefix(require.Path, Prefix):
 		case c.byPath[require.Path] == nil:
 			c.add(file, "requires %s, which go.work does not have", require.Path)
-		case require.Version == "v0.0.0" || !released.MatchString(require.Version):
+		case !Releasable(require.Version):
 			c.add(file, "requires %s %s, which cannot be a release", require.Path, require.Version)
 		case require.Version != c.version:
 			c.add(file, "requires %s %s, but most siblings are required at %s", require.Path, require.Version, c.version)
@@ -157,11 +159,11 @@ func (c *modulesCheck) needed(m *Module) map[string]bool {
 	return seen
 }
 
-// siblingVersion is the version at which most siblings are required, the
-// later one in a tie.
-func siblingVersion(modules []Module) string {
+// SiblingVersion is the version at which most siblings are required, the
+// later one in a tie, empty if no module requires another.
+func (w *Workspace) SiblingVersion() string {
 	counts := make(map[string]int)
-	for _, m := range modules {
+	for _, m := range w.Modules {
 		for _, require := range m.Mod.Require {
 			if strings.HasPrefix(require.Path, Prefix) {
 				counts[require.Version]++
