@@ -57,35 +57,76 @@ func (i Item) Param(key string) (Bare, bool) {
 // lists, Dates and Display Strings are refused: no rate-limit field has them.
 // An empty List is one without members and no error.
 func ParseList(field string) ([]Item, error) {
-	p := &parser{rest: strings.Trim(field, " ")}
+	p, err := newParser(field)
+	if err != nil {
+		return nil, err
+	}
+	var list []Item
+	err = p.members(func() error {
+		item, err := p.item()
+		list = append(list, item)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// ParseDictionary reads a Dictionary as strictly (section 4.2.2): its members,
+// each key once, with its last value, at its first place. The members'
+// parameters are read and left out.
+func ParseDictionary(field string) ([]Param, error) {
+	p, err := newParser(field)
+	if err != nil {
+		return nil, err
+	}
+	var members Item
+	err = p.members(func() error {
+		member, err := p.param()
+		if err != nil {
+			return err
+		}
+		members.set(member)
+		return p.params(&Item{})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return members.Params, nil
+}
+
+type parser struct{ rest string }
+
+func newParser(field string) (*parser, error) {
 	for i := range len(field) {
 		if field[i] > 0x7E || field[i] < 0x20 && field[i] != '\t' {
 			return nil, fmt.Errorf("sfv: byte 0x%02X at %d", field[i], i)
 		}
 	}
-	var list []Item
-	for p.rest != "" {
-		item, err := p.item()
-		if err != nil {
-			return nil, fmt.Errorf("%w at %q", err, p.rest)
-		}
-		list = append(list, item)
-		p.rest = strings.TrimLeft(p.rest, " \t")
-		if p.rest == "" {
-			return list, nil
-		}
-		if !p.take(',') {
-			return nil, fmt.Errorf("sfv: no comma between members at %q", p.rest)
-		}
-		p.rest = strings.TrimLeft(p.rest, " \t")
-		if p.rest == "" {
-			return nil, errors.New("sfv: trailing comma")
-		}
-	}
-	return list, nil
+	return &parser{rest: strings.Trim(field, " ")}, nil
 }
 
-type parser struct{ rest string }
+// members reads members with commas between them until nothing is left.
+func (p *parser) members(member func() error) error {
+	for p.rest != "" {
+		if err := member(); err != nil {
+			return fmt.Errorf("%w at %q", err, p.rest)
+		}
+		p.rest = strings.TrimLeft(p.rest, " \t")
+		if p.rest == "" {
+			return nil
+		}
+		if !p.take(',') {
+			return fmt.Errorf("sfv: no comma between members at %q", p.rest)
+		}
+		p.rest = strings.TrimLeft(p.rest, " \t")
+		if p.rest == "" {
+			return errors.New("sfv: trailing comma")
+		}
+	}
+	return nil
+}
 
 // take consumes c if it comes next.
 func (p *parser) take(c byte) bool {
@@ -113,15 +154,20 @@ func (p *parser) item() (Item, error) {
 		return Item{}, err
 	}
 	item := Item{Value: value}
+	return item, p.params(&item)
+}
+
+// params reads the parameters of an item.
+func (p *parser) params(item *Item) error {
 	for p.take(';') {
 		p.rest = strings.TrimLeft(p.rest, " ")
 		param, err := p.param()
 		if err != nil {
-			return Item{}, err
+			return err
 		}
 		item.set(param)
 	}
-	return item, nil
+	return nil
 }
 
 func (i *Item) set(param Param) {

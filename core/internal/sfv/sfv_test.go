@@ -2,6 +2,7 @@ package sfv
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -94,6 +95,24 @@ func TestParseList(t *testing.T) {
 	} {
 		if list, err := ParseList(in); err == nil {
 			t.Errorf("ParseList(%q) = %v, want an error", in, list)
+		}
+	}
+}
+
+func TestParseDictionary(t *testing.T) {
+	got, err := ParseDictionary(`limit=100, remaining=50;x=1,reset=30, flag, limit=7`)
+	want := []Param{
+		{"limit", Bare{Kind: Integer, Int: 7}},
+		{"remaining", Bare{Kind: Integer, Int: 50}},
+		{"reset", Bare{Kind: Integer, Int: 30}},
+		{"flag", Bare{Kind: Boolean, Int: 1}},
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("read %v, %v; want %v", got, err, want)
+	}
+	for _, in := range []string{`limit=100,`, `limit=100 remaining=50`, `"limit"=1`, `Limit=1`, `limit=`, `limit=1;`, `limit = 1`, `"a";r=5`, "a=1\n"} {
+		if got, err := ParseDictionary(in); err == nil {
+			t.Errorf("ParseDictionary(%q) = %v, want an error", in, got)
 		}
 	}
 }
