@@ -126,6 +126,11 @@ func (l *Limiter) diagnose(c *config) {
 
 // storeFailed tells log and observers of a failed call.
 func (l *Limiter) storeFailed(ctx context.Context, failure *StoreFailure) {
+	failed := l.store
+	if failure.Fallback {
+		failed = l.fallback.store
+	}
+	failure.Kind = failureKind(failed, failure.Err)
 	for i := range l.observers {
 		if told := l.observers[i].StoreFailure; told != nil {
 			told(ctx, failure)
@@ -133,7 +138,7 @@ func (l *Limiter) storeFailed(ctx context.Context, failure *StoreFailure) {
 	}
 	if suppressed, due := l.diagnosis.store.due(); due {
 		l.diagnosis.warn(ctx, CodeStoreFailure, "the store failed", slog.String("operation", failure.Operation),
-			slog.Bool("fallback", failure.Fallback), slog.Any("error", failure.Err), slog.Int64("suppressed", suppressed))
+			slog.Bool("fallback", failure.Fallback), slog.String("kind", failure.Kind), slog.Any("error", failure.Err), slog.Int64("suppressed", suppressed))
 	}
 }
 

@@ -35,6 +35,9 @@ type StoreFailure struct {
 	Operation string
 	// Fallback is whether it was the fallback store that failed.
 	Fallback bool
+	// Kind sorts Err into one of a few kinds and may be used as a metric label:
+	// what the store itself says ([SortingStore]), else "timeout" or "other".
+	Kind string
 	// Err is the store's error.
 	Err error
 }

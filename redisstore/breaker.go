@@ -16,31 +16,6 @@ const (
 	probeAfter = 500 * time.Millisecond
 )
 
-// BreakerState is the state of a server's circuit breaker.
-type BreakerState uint8
-
-const (
-	// BreakerClosed is the normal state: calls go to Redis.
-	BreakerClosed BreakerState = iota
-	// BreakerHalfOpen lets a single call through, to see whether Redis is
-	// back; the others fail at once.
-	BreakerHalfOpen
-	// BreakerOpen lets no call through: all fail at once.
-	BreakerOpen
-)
-
-// String returns "closed", "half-open" or "open".
-func (s BreakerState) String() string {
-	switch s {
-	case BreakerClosed:
-		return "closed"
-	case BreakerHalfOpen:
-		return "half-open"
-	default:
-		return "open"
-	}
-}
-
 // breaker keeps calls from a server that is down.
 type breaker struct {
 	gate  *gobreaker.TwoStepCircuitBreaker[struct{}]

@@ -29,9 +29,7 @@ func (s *Store) called(call Call) {
 		s.counters.failed.Add(1)
 	}
 	s.router.called(call.Err)
-	if told := s.observer.Call; told != nil {
-		told(call)
-	}
+	s.observers.called(call)
 }
 
 // Stats returns what the store has counted.

@@ -47,3 +47,7 @@ func ErrorKind(err error) string {
 		return "other"
 	}
 }
+
+// ErrorKind is the function of that name, for those who don't know which store
+// they have.
+func (*Store) ErrorKind(err error) string { return ErrorKind(err) }

@@ -80,9 +80,7 @@ func (c *contexts) get(now time.Time, budget time.Duration) context.Context {
 func newLane(s *Store, server string, client sender) *lane {
 	l := &lane{store: s, server: server, client: client, idle: make(chan struct{})}
 	l.breaker = newBreaker(func(from, to BreakerState) {
-		if told := s.observer.Breaker; told != nil {
-			told(server, from, to)
-		}
+		s.observers.changed(server, from, to)
 	})
 	return l
 }

@@ -1,32 +1,77 @@
 package redisstore
 
-import "time"
+import (
+	"sync"
 
-// Observer is told what a store does that no [ratelimit.Observer] can see, for
-// metrics and logs. Its functions must be fast and safe for concurrent use. A
-// nil function is left out.
-type Observer struct {
-	// Call is called after every call that left the process, from a goroutine
-	// of the store's own.
-	Call func(Call)
-	// Breaker is called when the state of a server's circuit breaker changes,
-	// under a lock: it must not call the store.
-	Breaker func(server string, from, to BreakerState)
+	ratelimit "github.com/go-floodgate/floodgate/core"
+)
+
+// Observer is told what a store does that no [ratelimit.Observer] can see; see
+// [ratelimit.StoreObserver].
+type Observer = ratelimit.StoreObserver
+
+// Call is one call to Redis: a batch of decisions and adjustments; see
+// [ratelimit.StoreCall]. Late means that the callers were told [ErrTimeout];
+// [ErrorKind] sorts its Err.
+type Call = ratelimit.StoreCall
+
+// BreakerState is the state of a server's circuit breaker; see
+// [ratelimit.BreakerState].
+type BreakerState = ratelimit.BreakerState
+
+// The states of a circuit breaker.
+const (
+	// BreakerClosed is the normal state: calls go to Redis.
+	BreakerClosed = ratelimit.BreakerClosed
+	// BreakerHalfOpen lets a single call through, to see whether Redis is
+	// back; the others fail at once.
+	BreakerHalfOpen = ratelimit.BreakerHalfOpen
+	// BreakerOpen lets no call through: all fail at once.
+	BreakerOpen = ratelimit.BreakerOpen
+)
+
+var (
+	_ ratelimit.ObservedStore = (*Store)(nil)
+	_ ratelimit.MeasuredStore = (*Store)(nil)
+	_ ratelimit.SortingStore  = (*Store)(nil)
+)
+
+// observers are those who are told, in the order in which they came.
+type observers struct {
+	mu  sync.RWMutex
+	all []Observer
 }
 
-// Call is one call to Redis: a batch of decisions and adjustments.
-type Call struct {
-	// Server is the address, "" for a client whose address isn't known.
-	Server string
-	// Requests is how many requests and adjustments travelled together.
-	Requests int
-	// Duration is how long the call took.
-	Duration time.Duration
-	// Late says that the callers did not wait that long: they were told
-	// [ErrTimeout].
-	Late bool
-	// Err is why it failed, nil if it did not; see [ErrorKind].
-	Err error
+// Watch adds an observer, as [WithObserver] does, to a store that is there
+// already. It is told of what begins from now on.
+func (s *Store) Watch(o Observer) {
+	s.observers.mu.Lock()
+	defer s.observers.mu.Unlock()
+	// What others are reading stays as it is.
+	s.observers.all = append(s.observers.all[:len(s.observers.all):len(s.observers.all)], o)
+}
+
+// current are the observers there are. No lock is held while they are told.
+func (o *observers) current() []Observer {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.all
+}
+
+func (o *observers) called(call Call) {
+	for _, one := range o.current() {
+		if one.Call != nil {
+			one.Call(call)
+		}
+	}
+}
+
+func (o *observers) changed(server string, from, to BreakerState) {
+	for _, one := range o.current() {
+		if one.Breaker != nil {
+			one.Breaker(server, from, to)
+		}
+	}
 }
 
 // Stats are counts since the store was made.

@@ -105,10 +105,10 @@ func WithLease(policy string, units int64) Option {
 }
 
 // WithObserver tells o of every call to Redis and every change of a circuit
-// breaker.
+// breaker. It may be given several times; see [Store.Watch].
 func WithObserver(o Observer) Option {
 	return func(s *Store) error {
-		s.observer = o
+		s.Watch(o)
 		return nil
 	}
 }

@@ -22,7 +22,6 @@ type Store struct {
 
 	keys     keyCoder
 	budget   time.Duration
-	observer Observer
 	clock    func() time.Time // nil: the server's
 	router   *router
 	denials  *denials              // nil: none is remembered
@@ -30,6 +29,8 @@ type Store struct {
 	owned    redis.UniversalClient // closed with the store
 	closed   atomic.Bool
 	counters counters
+
+	observers observers
 }
 
 var _ ratelimit.Store = (*Store)(nil)
