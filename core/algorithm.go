@@ -2,8 +2,8 @@ package ratelimit
 
 import "fmt"
 
-// Algorithm names one of the five ways to count. The zero value is none of
-// them: a [Limit] without an algorithm is "not set" and refused by [New].
+// Algorithm names one of the five ways to count, or the way to keep a
+// [Penalty]. The zero value is none of them: a [Limit] without an algorithm is "not set" and refused by [New].
 type Algorithm uint8
 
 // The five algorithms; the README says when to use which.
@@ -19,6 +19,9 @@ const (
 	AlgorithmTokenBucket
 	// AlgorithmLeakyBucket queues: an admitted request waits for its slot.
 	AlgorithmLeakyBucket
+	// AlgorithmPenalty keeps a [Penalty]: it counts strikes and blocks. It is
+	// what a store is charged with, and no limit of a policy.
+	AlgorithmPenalty
 	// algorithmUnlimited marks the value [Unlimited]; no store ever sees it.
 	algorithmUnlimited
 )
@@ -29,6 +32,7 @@ var algorithmNames = [...]string{
 	AlgorithmSlidingLog:    "sliding_log",
 	AlgorithmTokenBucket:   "token_bucket",
 	AlgorithmLeakyBucket:   "leaky_bucket",
+	AlgorithmPenalty:       "penalty",
 	algorithmUnlimited:     "unlimited",
 }
 

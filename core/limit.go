@@ -44,6 +44,10 @@ type Limit struct {
 	// a leaky bucket the number of requests that may wait in its queue, the
 	// one being served not counted, at least 0.
 	Burst int64
+	// Block belongs to [AlgorithmPenalty], whose Quota is how many strikes are
+	// tolerated and whose Window is how long they are remembered; it is zero
+	// for the others. [Penalty.Limit] makes such a limit.
+	Block Block
 }
 
 // Unlimited admits everything, counts nothing and advertises nothing.
@@ -98,10 +102,13 @@ func PerDay(quota int64) Limit { return SlidingWindow(quota, 24*time.Hour) }
 func (l Limit) IsUnlimited() bool { return l.Algorithm == algorithmUnlimited }
 
 // Capacity is what a fresh key can take at once and what a [Result] reports as
-// its limit: the quota, a token bucket's burst, a leaky bucket's queue + 1. It
-// is 0 if the quota is: such a limit denies all, whatever its burst.
+// its limit: the quota, a token bucket's burst, a leaky bucket's queue + 1, the
+// strikes that block under a penalty. It is 0 if the quota of a limit is: such
+// a limit denies all, whatever its burst.
 func (l Limit) Capacity() int64 {
 	switch {
+	case l.Algorithm == AlgorithmPenalty:
+		return l.Quota + 1
 	case l.Quota == 0:
 		return 0
 	case l.Algorithm == AlgorithmTokenBucket:
@@ -127,6 +134,12 @@ func (l Limit) Validate() error {
 	}
 	if l.Algorithm > algorithmUnlimited {
 		return fmt.Errorf("ratelimit: Limit.Algorithm %d is unknown: use a constructor such as ratelimit.PerMinute", l.Algorithm)
+	}
+	if l.Algorithm == AlgorithmPenalty {
+		return l.validatePenalty()
+	}
+	if l.Block != (Block{}) {
+		return fmt.Errorf("ratelimit: Limit.Block has no meaning for %v: leave it zero, and use Policy.Penalty", l.Algorithm)
 	}
 	if err := l.validateQuota(); err != nil {
 		return err

@@ -64,7 +64,7 @@ func parseLimitWords(words []string) (Limit, error) {
 	switch {
 	case !ok && words[0][0] >= 'a' && words[0][0] <= 'z':
 		return Limit{}, fmt.Errorf("algorithm %.30q is unknown: use %s", words[0],
-			strings.Join(algorithmNames[AlgorithmSlidingWindow:algorithmUnlimited], ", "))
+			strings.Join(algorithmNames[AlgorithmSlidingWindow:AlgorithmPenalty], ", "))
 	case !ok:
 		return Limit{}, fmt.Errorf(`%.30q has no window: put a "/" and the window right behind the quota`, words[0])
 	}
@@ -85,7 +85,7 @@ func parseLimitWords(words []string) (Limit, error) {
 func parseAlgorithm(word string) (Algorithm, bool) {
 	word = strings.ReplaceAll(word, "-", "_")
 	for i, name := range algorithmNames {
-		if name != "" && name == word {
+		if name != "" && name == word && Algorithm(i) != AlgorithmPenalty {
 			return Algorithm(i), true
 		}
 	}
@@ -152,13 +152,15 @@ func parseLimitNumber(what, text string) (int64, error) {
 // same limit: sliding_window is left out, the window is in the largest unit
 // that divides it with a count of 1 left out, a token bucket's burst is always
 // there and a leaky bucket's queue unless it is 0. The zero Limit is "unset";
-// an invalid one is described in words that ParseLimit refuses.
+// an invalid one and a penalty are described in words that ParseLimit refuses.
 func (l Limit) String() string {
 	switch {
 	case l == Limit{}:
 		return "unset"
 	case l == Unlimited:
 		return algorithmNames[algorithmUnlimited]
+	case l.Algorithm == AlgorithmPenalty && l.Validate() == nil:
+		return l.penaltyText()
 	case l.Validate() != nil:
 		return fmt.Sprintf("invalid limit: %v, quota %d, window %v, burst %d", l.Algorithm, l.Quota, l.Window, l.Burst)
 	}
@@ -178,13 +180,16 @@ func (l Limit) String() string {
 }
 
 // MarshalText implements [encoding.TextMarshaler] with [Limit.String]. The
-// zero Limit is the empty text; an invalid one is an error.
+// zero Limit is the empty text; an invalid one and a penalty are errors.
 func (l Limit) MarshalText() ([]byte, error) {
 	if l == (Limit{}) {
 		return []byte{}, nil
 	}
 	if err := l.Validate(); err != nil {
 		return nil, err
+	}
+	if l.Algorithm == AlgorithmPenalty {
+		return nil, errors.New("ratelimit: a penalty's limit has no text form to read back: keep the Penalty it was made of")
 	}
 	return []byte(l.String()), nil
 }

@@ -28,6 +28,12 @@ const (
 	// enforcing charge of the same Take denies: the one write a denial may
 	// make (a penalty's strike).
 	ModeOnDenial
+	// ModePenalty stands behind the charge it guards. It vetoes, whatever its
+	// cost, while the key is in debt or blocked; if it is not, and the charge
+	// right before it in the same Take does not fit, it is taken as a strike,
+	// even past the limit. Its Result is what a cost of 0 would be answered
+	// after all that. As the first charge it never strikes.
+	ModePenalty
 )
 
 // Charge is what a [Limiter] asks of a [Store]: one key, one limit, one cost,
@@ -123,6 +129,7 @@ type Store interface {
 	// an unknown mode and a negative cost are errors, and nothing is charged then.
 	// If the request is denied, a charge that would have been
 	// taken answers as a look (a cost of 0) would, with Allowed true.
+	// (ModePenalty always answers as a look, which may be denied.)
 	//
 	// Concurrent callers, on any number of processes, never admit more than a
 	// limit allows.

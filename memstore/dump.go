@@ -126,6 +126,9 @@ func (d *dumper) entry(sh *shard, e *entry, now int64, kind byte, at uint64) {
 		d.limits[*limit] = number
 		d.text = append(d.text, recordLimit, byte(limit.Algorithm))
 		d.numbers(uint64(limit.Quota), uint64(limit.Window), uint64(limit.Burst))
+		if b := limit.Block; limit.Algorithm == ratelimit.AlgorithmPenalty {
+			d.numbers(uint64(b.Base), uint64(b.Factor), uint64(b.Cap))
+		}
 		d.records++
 	}
 	d.text = append(d.text, kind)

@@ -71,6 +71,9 @@ func (sh *shard) used(e *entry, now int64) share {
 	if limit.Algorithm == ratelimit.AlgorithmSlidingLog {
 		return share{sh.logs.view(&s, now, limit).used, limit.Quota}
 	}
+	if limit.Algorithm == ratelimit.AlgorithmPenalty {
+		return usedPenalty(&s, now, limit)
+	}
 	return share{algorithm.Used(&s, now, limit), limit.Capacity()}
 }
 

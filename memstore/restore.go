@@ -182,6 +182,13 @@ func (in *dumpReader) limit() ratelimit.Limit {
 		Window:    time.Duration(in.upTo(int64(ratelimit.MaxWindow), "a window")),
 		Burst:     in.upTo(ratelimit.MaxQuota, "a burst"),
 	}
+	if l.Algorithm == ratelimit.AlgorithmPenalty {
+		l.Block = ratelimit.Block{
+			Base:   time.Duration(in.upTo(int64(ratelimit.MaxWindow), "a first block")),
+			Factor: in.upTo(ratelimit.MaxQuota, "a factor"),
+			Cap:    time.Duration(in.upTo(int64(ratelimit.MaxWindow), "a longest block")),
+		}
+	}
 	if err := checkLimit(&l); err != nil {
 		in.fail("%w", err)
 	}
@@ -208,12 +215,13 @@ func (in *dumpReader) state(limits []ratelimit.Limit, now int64) (tag uint64, l 
 		in.log(&s)
 	case ratelimit.AlgorithmSlidingWindow:
 		s.Rest = in.upTo(algorithm.MaxUnits, "a previous count")
-	case ratelimit.AlgorithmFixedWindow:
+	case ratelimit.AlgorithmFixedWindow, ratelimit.AlgorithmPenalty:
 		s.Rest = in.upTo(0, "a rest")
 	default:
 		s.Rest = in.upTo(window-1, "a rest")
 	}
-	if !l.Algorithm.Bucket() && l.Algorithm != ratelimit.AlgorithmSlidingLog && s.Time%window != 0 {
+	windows := l.Algorithm == ratelimit.AlgorithmFixedWindow || l.Algorithm == ratelimit.AlgorithmSlidingWindow
+	if windows && s.Time%window != 0 {
 		in.fail("a window that starts at no multiple of its length")
 	}
 	return tag, l, s, in.err == nil && !algorithm.Fresh(s, now, l)

@@ -23,7 +23,7 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []
 		return fmt.Errorf("memstore: Take of %d charges with %d results: give one result for each charge", len(charges), len(results))
 	}
 	for i := range charges {
-		if c := &charges[i]; c.Cost < 0 || c.Mode > ratelimit.ModeOnDenial {
+		if c := &charges[i]; c.Cost < 0 || c.Mode > ratelimit.ModePenalty {
 			return badCharge(c)
 		}
 	}
@@ -79,7 +79,7 @@ func (sh *shard) takeOne(t *table, c *ratelimit.Charge, tag uint64, fraction uin
 	if g := sh.segment(fraction); g != nil {
 		e = g.find(tag)
 	}
-	if e == nil || c.Mode == ratelimit.ModeOnDenial || *sh.limits.of(e.limit()) != c.Limit {
+	if e == nil || c.Mode >= ratelimit.ModeOnDenial || *sh.limits.of(e.limit()) != c.Limit {
 		return sh.takeOther(t, e, c, tag, fraction, now, r)
 	}
 	// A known key under the limit that it had the last time: nearly every call.
@@ -102,6 +102,10 @@ func (sh *shard) takeOne(t *table, c *ratelimit.Charge, tag uint64, fraction uin
 func (sh *shard) takeOther(t *table, e *entry, c *ratelimit.Charge, tag uint64, fraction uint32, now int64, r *ratelimit.Result) error {
 	if err := checkLimit(&c.Limit); err != nil {
 		return err
+	}
+	if c.Mode == ratelimit.ModePenalty {
+		sh.peek(e, now, &c.Limit, r)
+		return nil
 	}
 	k := key{tag: tag, fraction: fraction, slot: noSlot}
 	if e == nil {

@@ -15,6 +15,8 @@ type part struct {
 	// taken says that the charge is taken if the request is admitted, fresh
 	// that its key had no entry.
 	taken, fresh bool
+	// strikes says that it is a penalty's and will be taken in any case.
+	strikes bool
 }
 
 // inlineParts is how many charges need no allocation.
@@ -52,8 +54,10 @@ func (t *table) takeAll(charges []ratelimit.Charge, now int64, results []ratelim
 	case err != nil:
 	case denied:
 		t.refuse(charges, parts, now, results)
+		t.strike(charges, parts, now, results)
 	default:
 		t.commit(charges, parts, now, results)
+		t.strike(charges, parts, now, results)
 	}
 	for _, n := range order {
 		t.shards[n].mu.Unlock()
@@ -72,6 +76,15 @@ func (t *table) decide(charges []ratelimit.Charge, parts []part, now int64, resu
 			if err := checkLimit(&c.Limit); err != nil {
 				return false, err
 			}
+		}
+		if c.Mode == ratelimit.ModePenalty {
+			if i > 0 {
+				p.guard(e, now, c, &charges[i-1], &results[i-1], r)
+			} else {
+				p.guard(e, now, c, nil, nil, r)
+			}
+			denied = denied || !r.Allowed
+			continue
 		}
 		if p.fresh = e == nil; p.fresh {
 			e = p.shard.newcomer(t, &p.key, c, now)

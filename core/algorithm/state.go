@@ -90,6 +90,8 @@ func Apply(do Action, s *State, now int64, l *ratelimit.Limit, cost int64, r *ra
 		decideSliding(s, now, l, cost, do, r)
 	case ratelimit.AlgorithmSlidingLog:
 		decideLog(s, now, l, cost, do, r)
+	case ratelimit.AlgorithmPenalty:
+		decidePenalty(s, now, l, cost, do, r)
 	default:
 		decideBucket(s, now, l, cost, do, r)
 	}
@@ -100,7 +102,7 @@ func Apply(do Action, s *State, now int64, l *ratelimit.Limit, cost int64, r *ra
 // a charge of newCost. Down by n: the counter of at's window while it is in
 // view, the log's entry of at while it is in view, or a bucket's debt by
 // max(0, n - what has drained since at); never below zero. Up: in the same
-// place, for buckets in full, even past the limit.
+// place, for buckets in full, even past the limit. A penalty's strikes stay.
 func Adjust(s State, now int64, l ratelimit.Limit, at, cost, newCost int64) State {
 	cost, newCost = max(cost, 0), max(newCost, 0)
 	if cost == newCost {
@@ -113,6 +115,7 @@ func Adjust(s State, now int64, l ratelimit.Limit, at, cost, newCost int64) Stat
 		adjustSliding(&s, now, &l, at, newCost-cost)
 	case ratelimit.AlgorithmSlidingLog:
 		adjustLog(&s, now, &l, at, newCost-cost)
+	case ratelimit.AlgorithmPenalty: // a strike is not given back
 	default:
 		adjustBucket(&s, now, &l, at, newCost-cost)
 	}
@@ -136,6 +139,8 @@ func Used(s *State, now int64, l *ratelimit.Limit) int64 {
 	case ratelimit.AlgorithmSlidingLog:
 		_, _, used := viewLog(s, now, window)
 		return used
+	case ratelimit.AlgorithmPenalty:
+		return usedPenalty(s, now, l)
 	default:
 		_, d := viewBucket(s, now, l.Quota, window)
 		return d.up()

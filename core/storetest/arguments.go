@@ -31,7 +31,7 @@ func caseBadArguments(s *suite) {
 	bad := map[string]ratelimit.Charge{
 		"cost -1":           with(func(c *ratelimit.Charge) { c.Cost = -1 }),
 		"smallest cost":     with(func(c *ratelimit.Charge) { c.Cost = -1 << 63 }),
-		"unknown mode":      with(func(c *ratelimit.Charge) { c.Mode = ratelimit.ModeOnDenial + 1 }),
+		"unknown mode":      with(func(c *ratelimit.Charge) { c.Mode = ratelimit.ModePenalty + 1 }),
 		"no limit":          with(func(c *ratelimit.Charge) { c.Limit = ratelimit.Limit{} }),
 		"unlimited":         with(func(c *ratelimit.Charge) { c.Limit = ratelimit.Unlimited }),
 		"unknown algorithm": with(func(c *ratelimit.Charge) { c.Limit.Algorithm = 99 }),
@@ -50,7 +50,7 @@ func caseBadArguments(s *suite) {
 		if err := s.store.Take(s.Context(), []ratelimit.Charge{good, c, good}, make([]ratelimit.Result, 3)); err == nil {
 			s.Errorf("Take with %s between good charges: no error", what)
 		}
-		if c.Mode > ratelimit.ModeOnDenial {
+		if c.Mode > ratelimit.ModePenalty {
 			continue // an adjustment has none
 		}
 		a := ratelimit.Adjustment{Policy: c.Policy, Partition: c.Partition, Limit: c.Limit, Cost: c.Cost, At: 1}

@@ -84,7 +84,7 @@ func checkTake(ctx context.Context, charges []ratelimit.Charge, results []rateli
 		if err := checkLimit(c.Limit); err != nil {
 			return err
 		}
-		if c.Cost < 0 || c.Mode > ratelimit.ModeOnDenial {
+		if c.Cost < 0 || c.Mode > ratelimit.ModePenalty {
 			return errors.New("book: no such cost or mode")
 		}
 	}

@@ -21,7 +21,7 @@ type brokenStore struct {
 func TestRejects(t *testing.T) {
 	all := allCases()
 	seen := make(map[string]bool)
-	for _, group := range [][]brokenStore{brokenCounts, brokenKeys, brokenModes, brokenTakes, brokenChanges, brokenCalls} {
+	for _, group := range [][]brokenStore{brokenCounts, brokenKeys, brokenModes, brokenPenalties, brokenTakes, brokenChanges, brokenCalls} {
 		for _, broken := range group {
 			t.Run(strings.ReplaceAll(broken.name, " ", "_"), func(t *testing.T) {
 				for name := range strings.FieldsSeq(broken.cases) {

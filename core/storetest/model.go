@@ -29,6 +29,7 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 		answers = make([]answer, len(charges))
 		after   = make(model)
 		sums    = make(map[ratelimit.Key]int64)
+		strikes = make([]bool, len(charges))
 		denied  = false
 	)
 	for i, c := range charges {
@@ -45,6 +46,10 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 			taken = true
 		case c.Mode == ratelimit.ModeOnDenial:
 			result = asLook(m[key], now[i], c.Limit)
+		case c.Mode == ratelimit.ModePenalty:
+			result = algorithm.Look(m[key], now[i], c.Limit, 0)
+			denied = denied || !result.Allowed
+			strikes[i] = result.Allowed && i > 0 && mayFit(charges[i-1].Mode) && !answers[i-1].Allowed
 		case c.Mode != ratelimit.ModePeek && whole.Allowed:
 			// Whether it fits is decided by now: under two quotas for one key, each
 			// of which drains it at its own rate, Step could see it otherwise.
@@ -63,6 +68,12 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 		after = m.deny(now, charges, answers)
 	}
 	maps.Copy(m, after)
+	for i, c := range charges {
+		if key := c.Key(); strikes[i] {
+			m[key], _ = algorithm.Force(m[key], now[i], c.Limit, c.Cost)
+			answers[i].Result = algorithm.Look(m[key], now[i], c.Limit, 0)
+		}
+	}
 	settle(charges, answers, denied)
 	return answers
 }
@@ -80,11 +91,16 @@ func (m model) deny(now []int64, charges []ratelimit.Charge, answers []answer) m
 				state = m[key]
 			}
 			after[key], answers[i].Result = algorithm.Force(state, now[i], c.Limit, c.Cost)
-		case c.Mode != ratelimit.ModePeek && answers[i].Allowed:
+		case c.Mode != ratelimit.ModePeek && c.Mode != ratelimit.ModePenalty && answers[i].Allowed:
 			answers[i].Result = asLook(m[key], now[i], c.Limit)
 		}
 	}
 	return after
+}
+
+// mayFit reports whether a charge of this mode can also not fit.
+func mayFit(mode ratelimit.Mode) bool {
+	return mode == ratelimit.ModeEnforce || mode == ratelimit.ModeShadow || mode == ratelimit.ModePeek
 }
 
 // asLook is what a charge answers that has no say in the decision.

@@ -89,7 +89,7 @@ type testCase struct {
 func allCases() []testCase {
 	var all []testCase
 	for _, group := range [][]testCase{
-		vectorCases(), countingCases(), passingCases(), keyCases(), modeCases(), severalCases(), adjustCases(),
+		vectorCases(), countingCases(), passingCases(), keyCases(), modeCases(), penaltyCases(), severalCases(), adjustCases(),
 		resetCases(), concurrencyCases(), argumentCases(), extremeCases(), randomCases(),
 	} {
 		all = append(all, group...)
