@@ -103,6 +103,8 @@ func (d *Decision) errorName() string {
 		return "rate_limiter_unavailable"
 	case ReasonCanceled:
 		return "request_canceled"
+	case ReasonBlocked:
+		return "abnormal_usage_detected"
 	}
 	return "rate_limit_exceeded"
 }
@@ -115,6 +117,8 @@ func (d *Decision) appendMessage(b []byte) []byte {
 		b = append(b, "The service cannot take requests at the moment."...)
 	case ReasonCanceled:
 		return append(b, "The request ended before it could be served."...)
+	case ReasonBlocked:
+		b = append(b, "Blocked after too many refused requests."...)
 	default:
 		b = append(b, "Too many requests."...)
 	}
@@ -137,6 +141,8 @@ func (d *Decision) problemBody(status int) []byte {
 	switch d.Reason {
 	case ReasonFailedClosed:
 		kind, title = problemTypes+"temporary-reduced-capacity", "Temporary Reduced Capacity"
+	case ReasonBlocked:
+		kind, title = problemTypes+"abnormal-usage-detected", "Abnormal Usage Detected"
 	case ReasonCanceled:
 		kind, title = "about:blank", http.StatusText(status)
 	}

@@ -160,7 +160,7 @@ func (w *work) settling(l *Limiter) *settling {
 	var s *settling
 	for i := range w.charges {
 		charge, result := &w.charges[i], &w.results[i]
-		if !w.asked[i].policy.settles || !result.Allowed || charge.Cost == 0 {
+		if !charge.Settles || !result.Allowed || charge.Cost == 0 {
 			continue
 		}
 		if s == nil {

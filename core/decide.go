@@ -55,6 +55,7 @@ func (l *Limiter) ask(r *Request, w *work) Reason {
 			mode = ModeShadow
 		}
 		w.ask(p, limit, l.cost(p, r), mode)
+		w.guard(p, mode)
 	}
 	return reason
 }
@@ -151,6 +152,9 @@ func (l *Limiter) degrade(ctx context.Context, w *work, cause error) {
 func (w *work) open() {
 	w.decision.Allowed, w.decision.Reason = true, ReasonFailedOpen
 	for i := range w.charges {
+		if w.guards(i) {
+			continue
+		}
 		w.decision.add(PolicyResult{PolicyLimit: w.asked[i].limit, Cost: w.charges[i].Cost, Result: Result{Allowed: true}})
 	}
 }

@@ -21,6 +21,9 @@ const (
 	// ReasonFailedClosed: the store failed and a policy refuses such requests
 	// ([FailClosed]).
 	ReasonFailedClosed
+	// ReasonBlocked: a policy's [Penalty] blocks the client, since before or
+	// because of this request.
+	ReasonBlocked
 	// ReasonCanceled: the request's own context ended before the decision, or
 	// before its turn came. It is neither a denial nor a failure.
 	ReasonCanceled
@@ -33,6 +36,7 @@ var reasonNames = [...]string{
 	ReasonRateLimited:  "rate_limited",
 	ReasonFailedOpen:   "failed_open",
 	ReasonFailedClosed: "failed_closed",
+	ReasonBlocked:      "blocked",
 	ReasonCanceled:     "canceled",
 }
 

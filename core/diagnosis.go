@@ -113,7 +113,7 @@ func (l *Limiter) diagnose(c *config) {
 	}
 	for _, p := range l.policies {
 		texts := make([]string, 0, 1)
-		for _, limit := range p.limits() {
+		for _, limit := range p.counted() {
 			texts = append(texts, limit.String())
 		}
 		limits := strings.Join(texts, ", ")

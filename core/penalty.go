@@ -112,6 +112,54 @@ func (l Limit) validatePenalty() error {
 	return nil
 }
 
+// compilePenalty makes what a store is charged with for the policy's penalty.
+func (p *policy) compilePenalty() error {
+	if p.Penalty == nil || p.Shadow {
+		return nil
+	}
+	l, err := p.Penalty.Limit()
+	if err != nil {
+		return err
+	}
+	p.penalty = &PolicyLimit{Policy: p.Name, Limit: l}
+	// How long somebody is blocked is no matter of how many processes there are.
+	p.penalty.local = p.penalty
+	return nil
+}
+
+// guard adds the charge of the penalty that guards the one just added. A quota
+// of 0 refuses all, which is no offence.
+func (w *work) guard(p *policy, mode Mode) {
+	guarded := &w.charges[len(w.charges)-1]
+	if p.penalty == nil || guarded.Limit.Quota == 0 {
+		return
+	}
+	charge := Charge{Policy: p.Name, Partition: guarded.Partition, Limit: p.penalty.Limit, Cost: 1, Mode: ModePenalty}
+	if mode == ModePeek {
+		charge.Cost, charge.Mode = 0, ModePeek
+	}
+	w.ends = append(w.ends, len(w.keys))
+	w.asked = append(w.asked, asked{policy: p, limit: p.penalty})
+	w.charges = append(w.charges, charge)
+}
+
+// guards reports whether the charge at i is a penalty's.
+func (w *work) guards(i int) bool { return w.charges[i].Limit.Algorithm == AlgorithmPenalty }
+
+// penalise has a penalty that blocks, at i, speak through the policy it
+// belongs to, which comes before it: nothing is left until the block is over. It reports whether
+// there is one.
+func (w *work) penalise(i int) (blocked bool) {
+	block, result := &w.results[i], &w.results[i-1]
+	if block.Allowed {
+		return false
+	}
+	result.Allowed, result.Remaining, result.Delay = false, 0, 0
+	result.RetryAfter = max(result.RetryAfter, block.RetryAfter)
+	result.ResetAfter = max(result.ResetAfter, block.RetryAfter)
+	return true
+}
+
 // penaltyText is a penalty's text form.
 func (l Limit) penaltyText() string {
 	text := fmt.Appendf(nil, "%v %d/", l.Algorithm, l.Quota)

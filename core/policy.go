@@ -34,6 +34,9 @@ type Policy struct {
 	Counts Outcome
 	// Exempt lists who the policy is not for.
 	Exempt []Exemption
+	// Penalty blocks who is refused by the policy again and again; nil is
+	// nobody. In shadow it does nothing.
+	Penalty *Penalty
 	// OnStoreFailure says what happens when the store fails; the default is
 	// FailOpen.
 	OnStoreFailure FailurePolicy
@@ -86,6 +89,8 @@ type policy struct {
 	// fixed is what applies without tiers.
 	fixed PolicyLimit
 	tiers *tierSet
+	// penalty is what guards every limit of the policy, nil if nothing does.
+	penalty *PolicyLimit
 	// settles is whether a charge may have to be changed afterwards.
 	settles bool
 	// keyed is whether the Policy has a key of its own.
@@ -122,6 +127,9 @@ func (p *policy) compile() (err error) {
 			return exemption.err
 		}
 	}
+	if err = p.compilePenalty(); err != nil {
+		return err
+	}
 	if p.Tiers != nil {
 		if p.Limit != (Limit{}) {
 			return errors.New("Policy.Limit and Policy.Tiers are both set: leave one out")
@@ -144,6 +152,9 @@ func (p *policy) validLimit(l Limit) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
+	if l.Algorithm == AlgorithmPenalty {
+		return errors.New("Limit is that of a penalty: set Policy.Penalty beside a limit")
+	}
 	if wait := l.LongestWait(); wait > maxWait {
 		return fmt.Errorf("Limit.Burst %d would hold a request back for %v: use a queue of at most %d, which waits no longer than %v",
 			l.Burst, wait, int64(maxWait/time.Microsecond)/max(1, int64(l.Window/time.Microsecond)/l.Quota), maxWait)
@@ -157,6 +168,15 @@ func (p *policy) limitOf(tier string, l Limit) PolicyLimit {
 		made.advert = newAdvert(p.Name, l)
 	}
 	return made
+}
+
+// counted returns every limit that a store is charged with for the policy.
+func (p *policy) counted() []Limit {
+	all := p.limits()
+	if p.penalty != nil {
+		all = append(all, p.penalty.Limit)
+	}
+	return all
 }
 
 // limits returns every limit the policy may apply.

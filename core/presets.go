@@ -10,7 +10,9 @@ import "time"
 //	ratelimit.New(store, ratelimit.Login(func(p *ratelimit.Policy) { p.Limit = ratelimit.SlidingLog(10, time.Hour) }))
 //
 // The adapter's Config.Account says which account a request is about. Mind the
-// price: a stranger can keep the owner of an account from logging in.
+// price: a stranger can keep the owner of an account from logging in. A
+// [Penalty] belongs to the policy by address, not to the one by account, for the
+// same reason.
 func Login(changes ...func(*Policy)) Policies { return failuresOf("login", changes) }
 
 // PasswordReset is a preset for a password-reset route: 5 failures per 15

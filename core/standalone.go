@@ -80,7 +80,7 @@ func (l *Limiter) Reset(ctx context.Context, key Partition) error {
 	var keys []Key
 	for _, p := range l.policies {
 		seen := make(map[Key]bool)
-		for _, limit := range p.limits() {
+		for _, limit := range p.counted() {
 			if limit.IsUnlimited() {
 				continue
 			}
@@ -125,6 +125,7 @@ func (l *Limiter) decideKey(ctx context.Context, key Partition, n int64, mode Mo
 		}
 		w.ask(p, limit, n, chargeMode)
 		w.charges[len(w.charges)-1].Partition = key
+		w.guard(p, mode)
 	}
 	if len(w.charges) == 0 {
 		w.decision.Allowed, w.decision.Reason = true, reason

@@ -41,6 +41,14 @@ func (s *modelStore) Take(ctx context.Context, charges []ratelimit.Charge, resul
 	now := s.now().UnixMicro()
 	next := make(map[ratelimit.Key]algorithm.State)
 	admitted := true
+	var strikes []int
+	defer func() {
+		for _, i := range strikes {
+			key := charges[i].Key()
+			s.states[key], _ = algorithm.Force(s.states[key], now, charges[i].Limit, charges[i].Cost)
+			results[i] = algorithm.Look(s.states[key], now, charges[i].Limit, 0)
+		}
+	}()
 	for i := range charges {
 		c := &charges[i]
 		state, ok := next[c.Key()]
@@ -50,6 +58,12 @@ func (s *modelStore) Take(ctx context.Context, charges []ratelimit.Charge, resul
 		switch c.Mode {
 		case ratelimit.ModePeek, ratelimit.ModeOnDenial:
 			results[i] = algorithm.Look(state, now, c.Limit, c.Cost)
+		case ratelimit.ModePenalty:
+			results[i] = algorithm.Look(state, now, c.Limit, 0)
+			admitted = admitted && results[i].Allowed
+			if i > 0 && results[i].Allowed && !results[i-1].Allowed {
+				strikes = append(strikes, i)
+			}
 		case ratelimit.ModeForce:
 			state, results[i] = algorithm.Force(state, now, c.Limit, c.Cost)
 		default:

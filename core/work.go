@@ -58,6 +58,10 @@ func (w *work) ask(p *policy, limit *PolicyLimit, cost int64, mode Mode) {
 func (w *work) seal() {
 	all, start := unsafe.String(unsafe.SliceData(w.keys), len(w.keys)), 0
 	for i, end := range w.ends {
+		if w.guards(i) {
+			w.charges[i].Partition = w.charges[i-1].Partition
+			continue
+		}
 		w.charges[i].Partition = Partition(all[start:end])
 		start = end
 	}
@@ -75,8 +79,17 @@ func (w *work) sizeResults() {
 func (w *work) conclude() {
 	d := &w.decision
 	d.Allowed, d.Reason = true, ReasonWithinLimits
+	blocked := false
+	for i := range w.charges {
+		if w.guards(i) && w.penalise(i) {
+			blocked = true
+		}
+	}
 	binding := -1
 	for i := range w.charges {
+		if w.guards(i) {
+			continue
+		}
 		charge, result := &w.charges[i], &w.results[i]
 		d.add(PolicyResult{PolicyLimit: w.asked[i].limit, Cost: charge.Cost, Result: *result})
 		if charge.Mode != ModeEnforce && charge.Mode != ModePeek || w.asked[i].limit.Shadow {
@@ -93,6 +106,9 @@ func (w *work) conclude() {
 	}
 	if !d.Allowed {
 		d.Delay = 0
+	}
+	if blocked {
+		d.Reason = ReasonBlocked
 	}
 	if binding < 0 {
 		return

@@ -39,6 +39,25 @@ func refusalCases() []testCase {
 			},
 		},
 		{
+			name: "refusals/blocked",
+			why:  "who is blocked by a penalty is told so, and for how long, whatever is left of his quota",
+			f: func(s *suite) {
+				guarded := perIP
+				guarded.Penalty = &ratelimit.Penalty{Base: time.Minute}
+				free := ratelimit.Result{Allowed: true, Limit: 1, Remaining: 1, At: instant}
+				blocks := ratelimit.Result{Limit: 1, RetryAfter: 42 * time.Second, ResetAfter: 25 * time.Hour, At: instant}
+				fits := perIPAdmits
+				fits.ResetAfter = perIPDenies.ResetAfter
+				script, handler := NewScript(answers(perIPAdmits, free), answers(perIPDenies, blocks), answers(fits, blocks)), ok()
+				v := s.serve(onRoutes(s.limiter(script, guarded), handler.handle))
+				s.golden("allowed", v.get("/u/1"))
+				s.golden("blocked", v.get("/u/1")) // by this very request
+				s.golden("blocked", v.get("/u/1")) // since before
+				s.golden("blocked-problem", v.do(request{path: "/u/1", header: fields("Accept", "application/problem+json")}))
+				handler.ran(s, 1)
+			},
+		},
+		{
 			name: "refusals/rounded-up",
 			why:  "a client that comes back after a Retry-After that was rounded down is refused again",
 			f: func(s *suite) {

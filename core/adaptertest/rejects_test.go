@@ -19,7 +19,7 @@ var broken = []struct {
 	{"decides twice", beginsTwice, "counting/parallel counting/ten-times"},
 	{"answers a denial with 403", wrongStatus, "refusals/denied mounting/only-there"},
 	{"answers a failed store with 429", openStatus, "refusals/unavailable"},
-	{"answers with a body of its own", changesBody, "refusals/denied refusals/hidden mounting/everywhere"},
+	{"answers with a body of its own", changesBody, "refusals/denied refusals/blocked refusals/hidden mounting/everywhere"},
 	{"sends no Content-Length", noLength, "refusals/denied"},
 	{"answers HEAD with a body", headHasBody, "refusals/head"},
 	{"rounds Retry-After down", shortensWait, "refusals/rounded-up"},

@@ -1,4 +1,4 @@
-// Package algorithm holds the five ways to count as pure integer state
+// Package algorithm holds the five ways to count, and the one to punish, as pure integer state
 // machines: a [State], an instant, a limit and a cost go in; the next state and
 // the answer come out. It reads no clock, keeps nothing and never rounds in a
 // client's favour.

@@ -15,6 +15,7 @@ import (
 //	sliding window   start of the last window   units in it               units in the one before
 //	sliding log      last committed instant     units in Log              0
 //	buckets          last committed instant     whole units of debt then  the rest of a unit, as rest/window
+//	penalty          last strike                strikes                   0
 //
 // Nothing in it depends on the quota or the burst: a bucket's debt is
 // Level + Rest/window units, with the window in microseconds, and each
