@@ -54,6 +54,7 @@ func (l *Limiter) ask(r *Request, w *work) Reason {
 		if p.Shadow {
 			mode = ModeShadow
 		}
+		w.keys = append(w.keys, limit.part...)
 		w.ask(p, limit, l.cost(p, r), mode)
 		w.guard(p, mode)
 	}
@@ -64,9 +65,12 @@ func (l *Limiter) ask(r *Request, w *work) Reason {
 // that applies; ok is false if the policy is left out.
 func (l *Limiter) appendKey(p *policy, r *Request, w *work) (limit *PolicyLimit, ok bool) {
 	if p.tiers == nil {
+		if limit = l.limitFor(p, r); limit == nil {
+			return nil, false
+		}
 		w.keys, ok = p.Key.append(w.keys, r)
 		l.checkRoute(p, p.keyNeedsRoute, r)
-		return &p.fixed, ok
+		return limit, ok
 	}
 	identity, err := p.tiers.resolve(r)
 	if err != nil {
@@ -82,6 +86,9 @@ func (l *Limiter) appendKey(p *policy, r *Request, w *work) (limit *PolicyLimit,
 }
 
 func (l *Limiter) cost(p *policy, r *Request) int64 {
+	if cost, found := l.costByTable(p, r); found {
+		return cost
+	}
 	if p.Cost == nil {
 		return 1
 	}

@@ -92,6 +92,10 @@ const inlinePolicies = 4
 type PolicyLimit struct {
 	// Policy is the policy's name, Tier the tier's or empty.
 	Policy, Tier string
+	// Endpoint is the entry of the policy's Endpoints that the limit is of, in
+	// one spelling for all frameworks ("POST /users/{id}"); empty for the
+	// policy's default limit.
+	Endpoint string
 	// Limit is the limit that is applied.
 	Limit Limit
 	// Shadow is whether the policy only watches: it never refuses.
@@ -99,6 +103,8 @@ type PolicyLimit struct {
 	// Hidden is whether the policy is kept from clients.
 	Hidden bool
 
+	// part is what the partitions that are counted under the limit end in.
+	part   string
 	advert *advert
 	// local is what applies while the fallback store decides, if it may.
 	local *PolicyLimit

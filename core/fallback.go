@@ -13,19 +13,13 @@ type fallback struct {
 
 // divide prepares the limits that the fallback store decides with.
 func (p *policy) divide(replicas int64) {
-	share := func(whole *PolicyLimit) {
+	for _, whole := range p.limits() {
 		if whole.Limit.IsUnlimited() {
-			return
+			continue
 		}
 		divided := p.limitOf(whole.Tier, whole.Limit.dividedBy(replicas))
+		divided.Endpoint = whole.Endpoint
 		whole.local = &divided
-	}
-	if p.tiers == nil {
-		share(&p.fixed)
-		return
-	}
-	for _, limit := range p.tiers.limits {
-		share(limit)
 	}
 }
 

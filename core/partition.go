@@ -75,6 +75,8 @@ const (
 	kindRoute   = "route"
 	kindMethod  = "method"
 	kindNamed   = "key"
+	// kindEndpoint is which entry of a policy's Endpoints, behind whose quota.
+	kindEndpoint = "endpoint"
 	// joiner separates the parts of a combined key; [appendEscaped] never
 	// leaves one in a value.
 	joiner = "|"

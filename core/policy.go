@@ -16,18 +16,42 @@ type Policy struct {
 	// Key says whose quota a request uses; the zero KeyBuilder is ByIP(). With
 	// Tiers it is not used: their resolver says who.
 	Key KeyBuilder
-	// Limit is the limit, unless Tiers is set.
+	// Limit is the limit, unless Tiers is set. With Endpoints it is for the
+	// requests that none of them is for.
 	Limit Limit
+	// Endpoints gives routes limits of their own, by patterns as in Match:
+	//
+	//	map[string]ratelimit.Limit{
+	//		"POST /api/login": ratelimit.SlidingLog(5, 15*time.Minute),
+	//		"/admin/...":      ratelimit.PerMinute(30),
+	//	}
+	//
+	// Of the entries that are for a request the most specific one is its
+	// limit: a route before "/...", a longer path before a shorter one, and on
+	// the same path one with the request's method before one without. Each
+	// entry is a quota of its own for each key, whatever the number of routes
+	// it is for. A request that no entry is for falls under Limit, all of them
+	// under one quota; without a Limit the policy is not for them.
+	//
+	// An entry that matches no route limits nothing: see
+	// [Limiter.CheckRoutes].
+	Endpoints map[string]Limit
 	// Tiers gives each client the limit of its plan.
 	Tiers *Tiers
 	// Match restricts the policy to a method and a route pattern: "GET
 	// /search", "/search", "POST", or several separated by commas. Empty is
 	// every request. Patterns are written as the framework does ("/u/{id}",
-	// "/u/:id"); HEAD is GET.
+	// "/u/:id") and compared as they are written; HEAD is GET. "/admin/..." is
+	// the route "/admin" and all routes below it, whereas "/files/*" is the
+	// catch-all route of that name.
 	Match string
 	// Cost says how many units a request costs; nil is 1 each. A cost of 0 is
 	// a look; a negative one is taken as 1.
 	Cost func(*Request) int64
+	// Costs says how many units requests cost by patterns, of which the most
+	// specific one counts as in Endpoints; 0 is a look. Requests that no entry
+	// is for cost what Cost says.
+	Costs map[string]int64
 	// Counts says which requests count, by how they end; the zero Outcome is
 	// all of them. A request is charged while its handler runs and given back
 	// if it does not count.
@@ -91,6 +115,9 @@ type policy struct {
 	tiers *tierSet
 	// penalty is what guards every limit of the policy, nil if nothing does.
 	penalty *PolicyLimit
+	// endpoints and costs are nil without entries.
+	endpoints *table[PolicyLimit]
+	costs     *table[int64]
 	// settles is whether a charge may have to be changed afterwards.
 	settles bool
 	// keyed is whether the Policy has a key of its own.
@@ -130,6 +157,9 @@ func (p *policy) compile() (err error) {
 	if err = p.compilePenalty(); err != nil {
 		return err
 	}
+	if err = p.compileEndpoints(); err != nil {
+		return err
+	}
 	if p.Tiers != nil {
 		if p.Limit != (Limit{}) {
 			return errors.New("Policy.Limit and Policy.Tiers are both set: leave one out")
@@ -140,11 +170,13 @@ func (p *policy) compile() (err error) {
 		p.tiers, err = compileTiers(p)
 		return err
 	}
-	if err = p.validLimit(p.Limit); err != nil {
-		return err
+	if p.hasDefault() {
+		if err = p.validLimit(p.Limit); err != nil {
+			return err
+		}
+		p.fixed = p.limitOf("", p.Limit)
 	}
-	p.fixed = p.limitOf("", p.Limit)
-	return nil
+	return p.checkCosts()
 }
 
 // validLimit is Limit.Validate and what a request on its way can bear.
@@ -172,7 +204,10 @@ func (p *policy) limitOf(tier string, l Limit) PolicyLimit {
 
 // counted returns every limit that a store is charged with for the policy.
 func (p *policy) counted() []Limit {
-	all := p.limits()
+	var all []Limit
+	for _, limit := range p.limits() {
+		all = append(all, limit.Limit)
+	}
 	if p.penalty != nil {
 		all = append(all, p.penalty.Limit)
 	}
@@ -180,9 +215,18 @@ func (p *policy) counted() []Limit {
 }
 
 // limits returns every limit the policy may apply.
-func (p *policy) limits() []Limit {
-	if p.tiers == nil {
-		return []Limit{p.Limit}
+func (p *policy) limits() []*PolicyLimit {
+	if p.tiers != nil {
+		return p.tiers.all()
 	}
-	return p.tiers.all()
+	var all []*PolicyLimit
+	if p.hasDefault() {
+		all = append(all, &p.fixed)
+	}
+	if p.endpoints != nil {
+		for _, entry := range p.endpoints.entries {
+			all = append(all, entry.value)
+		}
+	}
+	return all
 }

@@ -17,8 +17,9 @@ var (
 
 // Allow decides without HTTP: it charges 1 to key in every policy that has no
 // Match. The key given replaces each policy's own; a policy with tiers uses its
-// default tier. Policies with a Match are about HTTP requests and are left out,
-// and so are exemptions, costs and outcomes.
+// default tier, one with Endpoints its Limit. Policies with a Match are about
+// HTTP requests and are left out, and so are those with Endpoints alone,
+// exemptions, costs and outcomes.
 func (l *Limiter) Allow(ctx context.Context, key Partition) Decision {
 	return l.AllowN(ctx, key, 1)
 }
@@ -74,22 +75,12 @@ func sleepBefore(ctx context.Context, d time.Duration) error {
 	return sleep(ctx, d)
 }
 
-// Reset forgets what key has used in every policy and tier, those with a Match
-// included, in the limiter's store and its fallback.
+// Reset forgets what key has used in every policy, tier and endpoint, those with
+// a Match included, in the limiter's store and its fallback.
 func (l *Limiter) Reset(ctx context.Context, key Partition) error {
 	var keys []Key
 	for _, p := range l.policies {
-		seen := make(map[Key]bool)
-		for _, limit := range p.counted() {
-			if limit.IsUnlimited() {
-				continue
-			}
-			one := Key{Policy: p.Name, Partition: key, Algorithm: limit.Algorithm, Window: limit.Window}
-			if !seen[one] {
-				seen[one] = true
-				keys = append(keys, one)
-			}
-		}
+		keys = p.appendKeys(keys, key)
 	}
 	err := l.store.Reset(ctx, keys)
 	if err != nil && !callerEnded(ctx, err) {
@@ -101,6 +92,28 @@ func (l *Limiter) Reset(ctx context.Context, key Partition) error {
 	return err
 }
 
+// appendKeys appends what key may be counted under.
+func (p *policy) appendKeys(keys []Key, key Partition) []Key {
+	seen := make(map[Key]bool)
+	add := func(part string, l Limit) {
+		one := Key{Policy: p.Name, Partition: key + Partition(part), Algorithm: l.Algorithm, Window: l.Window}
+		if !seen[one] {
+			seen[one] = true
+			keys = append(keys, one)
+		}
+	}
+	for _, limit := range p.limits() {
+		if limit.Limit.IsUnlimited() {
+			continue
+		}
+		add(limit.part, limit.Limit)
+		if p.penalty != nil {
+			add(limit.part, p.penalty.Limit)
+		}
+	}
+	return keys
+}
+
 func (l *Limiter) decideKey(ctx context.Context, key Partition, n int64, mode Mode) Decision {
 	if n < 0 {
 		l.diagnosis.once(CodeNegativeCost, "a negative cost was given, 1 is charged: give 0 or more")
@@ -108,12 +121,14 @@ func (l *Limiter) decideKey(ctx context.Context, key Partition, n int64, mode Mo
 	}
 	w, reason := l.newWork(), ReasonNoPolicy
 	for _, p := range l.policies {
-		if len(p.match.rules) > 0 {
+		if len(p.match.patterns) > 0 {
 			continue
 		}
 		limit := &p.fixed
 		if p.tiers != nil {
 			limit = p.tiers.standard
+		} else if !p.hasDefault() {
+			continue
 		}
 		if limit.Limit.IsUnlimited() {
 			reason = ReasonWithinLimits

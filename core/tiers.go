@@ -67,10 +67,10 @@ func (t *tierSet) of(tier string) *PolicyLimit {
 	return t.standard
 }
 
-func (t *tierSet) all() []Limit {
-	all := make([]Limit, 0, len(t.limits))
+func (t *tierSet) all() []*PolicyLimit {
+	all := make([]*PolicyLimit, 0, len(t.limits))
 	for _, name := range slices.Sorted(maps.Keys(t.limits)) {
-		all = append(all, t.limits[name].Limit)
+		all = append(all, t.limits[name])
 	}
 	return all
 }
