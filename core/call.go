@@ -49,12 +49,18 @@ type Answer struct {
 	Body        []byte
 }
 
-// settling is what may have to be changed when the handler has returned.
+// settling is what may have to be changed after the charge.
 type settling struct {
-	store    Store
-	local    bool
+	store Store
+	local bool
+	// charged are the charges that are given back if the request doesn't
+	// count; outcomes say whether it does.
 	charged  []Adjustment
 	outcomes []Outcome
+	// reserved are those whose cost the handler tells.
+	reserved []*Reservation
+	// byOutcome is whether Finish has something to do.
+	byOutcome bool
 }
 
 type callKey struct{}
@@ -120,7 +126,7 @@ func (c *Call) Decision() Decision {
 
 // Settles reports whether [Call.Finish] needs the handler's status, so that an
 // adapter wraps nothing otherwise.
-func (c *Call) Settles() bool { return c.settling != nil }
+func (c *Call) Settles() bool { return c.settling != nil && c.settling.byOutcome }
 
 // Finish says how the handler ended: with this status, or in a panic. It gives
 // back what does not count. It is called once, before the request's context
@@ -132,11 +138,17 @@ func (c *Call) Finish(status int, panicked bool) {
 		c.refused = nil
 	}
 	s := c.settling
-	if s == nil {
+	if !c.Settles() {
 		return
 	}
-	c.settling = nil
+	s.byOutcome = false
+	ctx := context.WithoutCancel(c.Context)
 	end := ending{status: status, panicked: panicked, abandoned: c.Context.Err() != nil}
+	for _, r := range s.reserved {
+		if !r.counts.count(end) {
+			r.forgo(ctx)
+		}
+	}
 	back := s.charged[:0]
 	for i, charged := range s.charged {
 		if !s.outcomes[i].count(end) {
@@ -146,13 +158,12 @@ func (c *Call) Finish(status int, panicked bool) {
 	if len(back) == 0 {
 		return
 	}
-	ctx := context.WithoutCancel(c.Context)
 	if err := s.store.Adjust(ctx, back); err != nil {
 		c.limiter.storeFailed(ctx, &StoreFailure{Operation: "adjust", Fallback: s.local, Err: err})
 	}
 }
 
-// settling returns what may have to be given back, nil if nothing may.
+// settling returns what may have to be changed, nil if nothing may.
 func (w *work) settling(l *Limiter) *settling {
 	if w.took == nil {
 		return nil
@@ -160,17 +171,24 @@ func (w *work) settling(l *Limiter) *settling {
 	var s *settling
 	for i := range w.charges {
 		charge, result := &w.charges[i], &w.results[i]
-		if !charge.Settles || !result.Allowed || charge.Cost == 0 {
+		p := w.asked[i].policy
+		if !charge.Settles || !result.Allowed || charge.Cost == 0 && !p.Settles {
 			continue
 		}
 		if s == nil {
 			s = &settling{store: w.took, local: w.took != l.store}
 		}
-		s.charged = append(s.charged, Adjustment{
+		s.byOutcome = s.byOutcome || !p.Counts.everything()
+		charged := Adjustment{
 			Policy: charge.Policy, Partition: charge.Partition, Limit: charge.Limit,
 			At: result.At, Cost: charge.Cost,
-		})
-		s.outcomes = append(s.outcomes, w.asked[i].policy.Counts)
+		}
+		if p.Settles {
+			s.reserved = append(s.reserved, l.reservation(w.took, p.Counts, charged))
+			continue
+		}
+		s.charged = append(s.charged, charged)
+		s.outcomes = append(s.outcomes, p.Counts)
 	}
 	return s
 }

@@ -43,6 +43,9 @@ const (
 	CodeAddressUnknown = "client-address-unknown"
 	// CodeNegativeCost: a policy's Cost returned a negative number.
 	CodeNegativeCost = "negative-cost"
+	// CodeSettlesUnknown: a handler settles under a name that no policy with
+	// Settles has, so that nothing is settled.
+	CodeSettlesUnknown = "settles-unknown"
 	// CodeStoreFailure: a call to the store failed.
 	CodeStoreFailure = "store-failure"
 	// CodeResolverFailure: the resolver of a policy's tiers failed.

@@ -52,6 +52,10 @@ type Policy struct {
 	// specific one counts as in Endpoints; 0 is a look. Requests that no entry
 	// is for cost what Cost says.
 	Costs map[string]int64
+	// Settles says that the handler tells afterwards what the request has
+	// cost, with [Settle]. What Cost or Costs says is then an estimate, charged
+	// ahead; it stays if the handler tells nothing.
+	Settles bool
 	// Counts says which requests count, by how they end; the zero Outcome is
 	// all of them. A request is charged while its handler runs and given back
 	// if it does not count.
@@ -130,7 +134,7 @@ func compilePolicy(p Policy) (*policy, error) {
 	if err := validatePolicyName(p.Name); err != nil {
 		return nil, err
 	}
-	compiled := &policy{Policy: p, settles: !p.Counts.everything(), keyed: len(p.Key.parts) > 0}
+	compiled := &policy{Policy: p, settles: p.Settles || !p.Counts.everything(), keyed: len(p.Key.parts) > 0}
 	compiled.Key = p.Key.orDefault()
 	compiled.keyNeedsRoute = compiled.Key.needs()&needsRoute != 0
 	if err := compiled.compile(); err != nil {

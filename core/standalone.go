@@ -115,6 +115,14 @@ func (p *policy) appendKeys(keys []Key, key Partition) []Key {
 }
 
 func (l *Limiter) decideKey(ctx context.Context, key Partition, n int64, mode Mode) Decision {
+	w := l.considerKey(ctx, key, n, mode)
+	d := w.decision
+	l.release(w)
+	return d
+}
+
+// considerKey decides without HTTP. What it returns is to be released.
+func (l *Limiter) considerKey(ctx context.Context, key Partition, n int64, mode Mode) *work {
 	if n < 0 {
 		l.diagnosis.once(CodeNegativeCost, "a negative cost was given, 1 is charged: give 0 or more")
 		n = 1
@@ -149,7 +157,5 @@ func (l *Limiter) decideKey(ctx context.Context, key Partition, n int64, mode Mo
 		l.take(ctx, w)
 	}
 	l.observe(ctx, w)
-	d := w.decision
-	l.release(w)
-	return d
+	return w
 }

@@ -84,9 +84,12 @@ func (s *modelStore) Take(ctx context.Context, charges []ratelimit.Charge, resul
 	return nil
 }
 
-func (s *modelStore) Adjust(_ context.Context, adjustments []ratelimit.Adjustment) error {
+func (s *modelStore) Adjust(ctx context.Context, adjustments []ratelimit.Adjustment) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if s.fails != nil {
 		return s.fails
 	}
