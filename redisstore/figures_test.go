@@ -66,8 +66,13 @@ func TestObserversAndFigures(t *testing.T) {
 func TestFiguresOfDenialsAndLeases(t *testing.T) {
 	server := redistest.Start(t)
 	s := open(t, server.Client(), WithLease("policy", 10))
-	for range 3000 {
+	for range 1000 {
 		take(t, s, charge("hot", ratelimit.FixedWindow(2000, time.Hour), 1))
+	}
+	for range 20 {
+		refused := charge("refused", ratelimit.FixedWindow(1, time.Hour), 1)
+		refused.Policy = "no leases"
+		take(t, s, refused)
 	}
 	stats, f := s.Stats(), figures(t, s)
 	for name, want := range map[string]uint64{
