@@ -57,14 +57,14 @@ test: deps
 ## test/MODULE: the tests of one, as in make test/gin
 .PHONY: $(MODULES:%=test/%)
 $(MODULES:%=test/%): test/%:
-	@bash scripts/deps.sh $(if $(filter redisstore examples bench,$*),redis)
+	@bash scripts/deps.sh $(if $(filter redisstore examples bench,$*),redis) $(if $(filter prommetrics examples,$*),prometheus)
 	@echo "--- test $*"
 	@cd $* && go test -race -count=1 -shuffle=on -timeout=$(TESTTIMEOUT) $(TESTFLAGS) ./...
 
 ## deps: what the tests need beside Go; installed where that is possible
 .PHONY: deps
 deps:
-	@bash scripts/deps.sh $(if $(wildcard redisstore/go.mod),redis)
+	@bash scripts/deps.sh $(if $(wildcard redisstore/go.mod),redis) $(if $(wildcard prommetrics/go.mod),prometheus)
 
 ## lint: golangci-lint on every module
 .PHONY: lint
