@@ -103,12 +103,12 @@ func (l *Limiter) cost(p *policy, r *Request) int64 {
 // take asks the store and makes the decision.
 func (l *Limiter) take(ctx context.Context, w *work) {
 	var start time.Time
-	if l.observers != nil {
+	if l.timed {
 		start = time.Now()
 	}
 	w.took = l.store
 	err := l.store.Take(ctx, w.charges, w.results)
-	if l.observers != nil {
+	if l.timed {
 		w.storeTime = time.Since(start)
 	}
 	switch {

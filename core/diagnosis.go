@@ -133,7 +133,7 @@ func (l *Limiter) storeFailed(ctx context.Context, failure *StoreFailure) {
 	if failure.Fallback {
 		failed = l.fallback.store
 	}
-	failure.Kind = failureKind(failed, failure.Err)
+	failure.Kind = ErrorKind(failed, failure.Err)
 	for i := range l.observers {
 		if told := l.observers[i].StoreFailure; told != nil {
 			told(ctx, failure)

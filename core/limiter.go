@@ -23,6 +23,7 @@ type Limiter struct {
 
 	headers   HeaderConfig
 	observers []Observer
+	timed     bool // an observer wants to know how long the store takes
 	diagnosis diagnosis
 
 	works sync.Pool

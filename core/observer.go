@@ -14,6 +14,9 @@ type Observer struct {
 	// StoreFailure is called for every call to a store that failed. The end of
 	// a request's own context is none.
 	StoreFailure func(context.Context, *StoreFailure)
+	// Untimed says that Decision has no use for [Observation.StoreTime]: the
+	// clock is not read for it, which may cost as much as the store in memory.
+	Untimed bool
 }
 
 // Observation is one decision as an [Observer] sees it.
@@ -25,7 +28,8 @@ type Observation struct {
 	// Both may be used as metric labels: Method is "OTHER" if it is none of
 	// HTTP's own, and Route is never a raw path.
 	Method, Route string
-	// StoreTime is how long the store took, 0 if it was not asked.
+	// StoreTime is how long the store took, 0 if it was not asked or all
+	// observers are Untimed.
 	StoreTime time.Duration
 }
 

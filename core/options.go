@@ -126,6 +126,7 @@ func Shadow() Option {
 func Observe(o Observer) Option {
 	return optionFunc(func(c *config) error {
 		c.limiter.observers = append(c.limiter.observers, o)
+		c.limiter.timed = c.limiter.timed || o.Decision != nil && !o.Untimed
 		return nil
 	})
 }

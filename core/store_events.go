@@ -101,8 +101,13 @@ type Figure struct {
 	Value float64
 }
 
-// failureKind is [StoreFailure.Kind].
-func failureKind(s Store, err error) string {
+// ErrorKind sorts an error of a store for a metric label: by what the store
+// says if it is a [SortingStore], else into "timeout" and "other". It is "" for
+// nil.
+func ErrorKind(s Store, err error) string {
+	if err == nil {
+		return ""
+	}
 	if sorting, ok := s.(SortingStore); ok {
 		return sorting.ErrorKind(err)
 	}

@@ -81,3 +81,38 @@ func TestObserversAreToldInOrder(t *testing.T) {
 		t.Errorf("told %q, want %q", told, want)
 	}
 }
+
+// The store is timed only for those who want to know.
+func TestUntimedObservers(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		untimed [2]bool
+		timed   bool
+	}{
+		{"both", [2]bool{true, true}, false},
+		{"the first", [2]bool{true, false}, true},
+		{"the second", [2]bool{false, true}, true},
+	} {
+		var times []time.Duration
+		observer := func(untimed bool) ratelimit.Option {
+			return ratelimit.Observe(ratelimit.Observer{Untimed: untimed, Decision: func(_ context.Context, o *ratelimit.Observation) {
+				times = append(times, o.StoreTime)
+			}})
+		}
+		l := mustNew(t, slowStore{newModelStore()}, ratelimit.Policy{Name: "p", Limit: ratelimit.PerMinute(1)},
+			observer(test.untimed[0]), observer(test.untimed[1]))
+		l.Allow(t.Context(), "k")
+		if len(times) != 2 || (times[0] > 0) != test.timed || (times[1] > 0) != test.timed {
+			t.Errorf("untimed: %s: times %v, want them known: %v", test.name, times, test.timed)
+		}
+	}
+}
+
+// slowStore takes a time that any clock sees.
+type slowStore struct{ *modelStore }
+
+func (s slowStore) Take(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
+	for start := time.Now(); time.Since(start) == 0; {
+	}
+	return s.modelStore.Take(ctx, charges, results)
+}
