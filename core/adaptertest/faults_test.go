@@ -68,6 +68,7 @@ const (
 	freesUnmatched                      // skips requests that match no route
 	mountsWide                          // mounts a group's limiter for the whole application
 	routesLate                          // no fault: knows the route only within it
+	reusesPassage                       // uses one Passage for all requests
 	leavesGoroutine                     // leaves a goroutine behind
 )
 
@@ -129,6 +130,15 @@ func (f faults) before(engine *adapter.Engine[visit], v visit, next action) {
 	case f.has(beginsTwice):
 		engine.Begin(new(adapter.Passage[visit]), v, view{v.r}, make(http.Header))
 	}
+}
+
+// passage is what a request goes through on its way.
+func (f faults) passage(kept *adapter.Passage[visit]) *adapter.Passage[visit] {
+	if !f.has(reusesPassage) {
+		return new(adapter.Passage[visit])
+	}
+	*kept = adapter.Passage[visit]{}
+	return kept
 }
 
 type discarding struct{ header http.Header }

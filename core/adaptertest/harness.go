@@ -110,7 +110,7 @@ func allCases() []testCase {
 	var all []testCase
 	for _, group := range [][]testCase{
 		answerCases(), refusalCases(), mountingCases(), peerCases(), keyCases(), accountCases(),
-		routeCases(), handlerCases(), writerCases(), outcomeCases(), countingCases(),
+		routeCases(), handlerCases(), writerCases(), outcomeCases(), settlingCases(), countingCases(),
 	} {
 		all = append(all, group...)
 	}

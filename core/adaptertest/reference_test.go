@@ -108,9 +108,10 @@ func mount(f faults, all []Middleware, next action) action {
 
 // limited is the adapter.
 func limited(f faults, engine *adapter.Engine[visit], next action) action {
+	kept := new(adapter.Passage[visit])
 	return func(v visit) error {
 		f.before(engine, v, next)
-		p := new(adapter.Passage[visit])
+		p := f.passage(kept)
 		header, late := f.header(v.w)
 		if !engine.Begin(p, v, brokenView{view{v.r}, f}, header) && !f.has(runsOnDenial) {
 			return p.Refuse(func(answer ratelimit.Answer) error {
