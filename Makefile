@@ -82,9 +82,14 @@ $(MODULES:%=lint/%): lint/%:
 fmt:
 	@$(GOLANGCI_LINT) fmt ./...
 
-## bench: every module's own benchmarks
+## bench: Floodgate beside its peers; writes docs/benchmarks.md (15 minutes)
 .PHONY: bench
-bench:
+bench: deps
+	@cd bench && go run . $(BENCHARGS)
+
+## bench/each: every module's own benchmarks
+.PHONY: bench/each
+bench/each:
 	+$(call each,bench,$(filter-out bench scripts,$(MODULES)))
 
 ## bench/MODULE: the benchmarks of one; BENCH=regexp picks some

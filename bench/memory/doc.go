@@ -1,0 +1,3 @@
+// Package memory compares memstore with what other libraries count with in
+// memory.
+package memory
