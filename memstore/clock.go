@@ -24,7 +24,7 @@ func (c *clock) now() int64 {
 	if c.outside != nil {
 		return c.outside().UnixMicro()
 	}
-	return c.startMicros + int64(time.Since(c.start)/time.Microsecond)
+	return c.startMicros + int64(uint64(time.Since(c.start))/uint64(time.Microsecond))
 }
 
 // steady reports whether the clock cannot go back, so that what has expired

@@ -29,6 +29,9 @@ type denial struct {
 
 func (d *denials) of(tag uint64) *denial { return &d[tag%uint64(len(d))] }
 
+// holds reports whether there is a copy of the entry of a tag.
+func (d *denials) holds(tag uint64) bool { return d.of(tag).tag.Load() == tag }
+
 // answer answers a charge from a copy; false if there is none, or if by now
 // the charge is no longer denied.
 func (d *denials) answer(tag uint64, c *ratelimit.Charge, now int64, r *ratelimit.Result) bool {

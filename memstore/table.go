@@ -91,14 +91,14 @@ type shard struct {
 	denials denials // read without the lock
 
 	mu        sync.Mutex
-	depth     uint8
+	latest    int64      // see at
 	directory []*segment // empty until the first key
-	spill     *segment   // see spill.go
-	limits    limits
-	logs      logs
+	depth     uint8
 	sweeper   sweeper
+	limits    limits
+	spill     *segment // see spill.go
+	logs      logs
 	counts    counts
-	latest    int64 // see at
 
 	_ [64]byte // the next shard's lock is another cache line's matter
 }

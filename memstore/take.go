@@ -65,35 +65,39 @@ func (t *table) spillTag(c *ratelimit.Charge) uint64 {
 func (t *table) takeOne(c *ratelimit.Charge, now int64, r *ratelimit.Result) error {
 	tag := t.tag(c)
 	sh, fraction := t.place(tag)
-	if c.Mode == ratelimit.ModeEnforce && sh.denials.answer(tag, c, now, r) {
+	if c.Mode == ratelimit.ModeEnforce && sh.denials.holds(tag) && sh.denials.answer(tag, c, now, r) {
 		return nil
 	}
 	sh.mu.Lock()
-	err := sh.takeOne(t, c, tag, fraction, sh.at(t, now), r)
-	sh.mu.Unlock()
-	return err
-}
-
-func (sh *shard) takeOne(t *table, c *ratelimit.Charge, tag uint64, fraction uint32, now int64, r *ratelimit.Result) error {
+	now = sh.at(t, now)
 	var e *entry
 	if g := sh.segment(fraction); g != nil {
 		e = g.find(tag)
 	}
 	if e == nil || c.Mode >= ratelimit.ModeOnDenial || *sh.limits.of(e.limit()) != c.Limit {
-		return sh.takeOther(t, e, c, tag, fraction, now, r)
+		err := sh.takeOther(t, e, c, tag, fraction, now, r)
+		sh.mu.Unlock()
+		return err
 	}
 	// A known key under the limit that it had the last time: nearly every call.
+	s := e.state()
+	var taken bool
 	if c.Limit.Algorithm == ratelimit.AlgorithmSlidingLog {
 		sh.trim(e, now)
+		s = e.state()
+		taken = sh.logs.apply(actions[c.Mode], &s, now, &c.Limit, c.Cost, r)
+	} else {
+		taken = algorithm.Apply(actions[c.Mode], &s, now, &c.Limit, c.Cost, r)
 	}
-	s := e.state()
-	if sh.apply(actions[c.Mode], &s, now, &c.Limit, c.Cost, r) {
+	switch {
+	case taken:
 		sh.denials.withdraw(e)
 		e.set(&s, e.limit())
-	} else if !r.Allowed && c.Mode == ratelimit.ModeEnforce {
+	case !r.Allowed && c.Mode == ratelimit.ModeEnforce:
 		sh.publish(e)
 	}
 	sh.sweep(t, now, sweepCall)
+	sh.mu.Unlock()
 	return nil
 }
 

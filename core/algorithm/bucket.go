@@ -24,10 +24,20 @@ func (d debt) wide(window int64) wide { return product(d.units, window).plus(d.r
 
 // drained is the debt after elapsed microseconds.
 func (d debt) drained(elapsed, quota, window int64) debt {
-	if elapsed == 0 || quota == 0 || d == (debt{}) {
+	if elapsed == 0 || quota == 0 || d.units|d.rest == 0 {
 		return d
 	}
-	gone, all := product(elapsed, quota), d.wide(window)
+	gone := product(elapsed, quota)
+	if gone.hi == 0 && gone.lo < uint64(window) { // less than a unit: no division
+		if d.rest -= int64(gone.lo); d.rest < 0 {
+			if d.units == 0 {
+				return debt{}
+			}
+			d.units, d.rest = d.units-1, d.rest+window
+		}
+		return d
+	}
+	all := d.wide(window)
 	if all.atMost(gone) {
 		return debt{}
 	}
@@ -37,13 +47,21 @@ func (d debt) drained(elapsed, quota, window int64) debt {
 
 // wait is how long the debt takes to drain, rounded up to a microsecond.
 func (d debt) wait(quota, window int64) time.Duration {
-	if d == (debt{}) {
-		return 0
-	}
-	if quota == 0 {
+	all := d.wide(window)
+	switch {
+	case all.hi == 0 && quota > 0: // nearly always
+		us := all.lo / uint64(quota)
+		if all.lo%uint64(quota) > 0 {
+			us++
+		}
+		return micros(us)
+	case quota == 0:
+		if d.units|d.rest == 0 {
+			return 0
+		}
 		return ratelimit.Never
 	}
-	us, rest, ok := d.wide(window).divMod(quota)
+	us, rest, ok := all.divMod(quota)
 	if !ok {
 		return ratelimit.Never
 	}
@@ -70,21 +88,26 @@ func viewBucket(s *State, now, quota, window int64) (at int64, d debt) {
 func decideBucket(s *State, now int64, l *ratelimit.Limit, cost int64, do Action, r *ratelimit.Result) {
 	window, capacity := windowOf(l), l.Capacity()
 	at, d := viewBucket(s, now, l.Quota, window)
+	allowed := fits(d.up(), cost, capacity)
 
-	*r = ratelimit.Result{Allowed: fits(d.up(), cost, capacity), Limit: capacity, At: at}
+	// Field by field: a whole Result at once is built elsewhere and copied.
+	r.Limit, r.At = capacity, at
+	r.RetryAfter, r.Delay = 0, 0
 	if l.Algorithm == ratelimit.AlgorithmLeakyBucket {
 		switch {
-		case r.Allowed:
+		case allowed:
 			r.Delay = d.wait(l.Quota, window)
 		case do == ActionForce:
 			r.Delay = l.LongestWait()
 		}
 	}
-	if !r.Allowed && do != ActionForce {
+	if do == ActionForce {
+		allowed = true
+	} else if !allowed {
 		r.RetryAfter = d.retry(cost, capacity, l.Quota, window)
 	}
-	r.Allowed = r.Allowed || do == ActionForce
-	if cost > 0 && do.takes(r.Allowed) {
+	r.Allowed = allowed
+	if cost > 0 && do.takes(allowed) {
 		d.units = plus(d.units, cost)
 		s.Time, s.Level, s.Rest = at, d.units, d.rest
 	}
