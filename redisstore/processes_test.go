@@ -36,6 +36,13 @@ type child struct {
 
 // TestMain lets the binary be one of several processes.
 func TestMain(m *testing.M) {
+	if task := os.Getenv(settlerVariable); task != "" {
+		if err := runSettler(task); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if task := os.Getenv(childVariable); task != "" {
 		if err := runChild(task); err != nil {
 			fmt.Fprintln(os.Stderr, err)

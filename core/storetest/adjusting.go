@@ -42,6 +42,15 @@ func caseAdjust(s *suite) {
 		s.adjust(changed(debt, r, 3))
 		s.left(7, debt, "6 charged, adjusted to 15 and 3")
 
+		// A look that was settled: nothing had been charged.
+		nothing := on("nothing", limit(10), 0)
+		r = s.admit(nothing)
+		s.adjust(changed(nothing, r, 7))
+		s.left(3, nothing, "a look, adjusted to 7")
+		nothing.Cost = 7
+		s.adjust(changed(nothing, r, 2))
+		s.left(8, nothing, "a look, adjusted to 7 and 2")
+
 		// A force that was settled downwards.
 		forced := as(force, on("forced", limit(10), 12))
 		r = s.admit(forced)

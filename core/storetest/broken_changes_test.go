@@ -12,7 +12,7 @@ import (
 )
 
 var brokenChanges = []brokenStore{
-	{"adjusts the current window", "adjust_late adjust_vectors random_schedules", onAdjustments(func(b *book, a *ratelimit.Adjustment) { a.At = b.now() })},
+	{"adjusts the current window", "adjust_late adjust_vectors random_schedules settled_by_any", onAdjustments(func(b *book, a *ratelimit.Adjustment) { a.At = b.now() })},
 	{"adjusts whatever is left of the charge", "adjust_late", onAdjustments(func(b *book, a *ratelimit.Adjustment) {
 		// Gives back in full, also what has drained.
 		if a.Limit.Algorithm.Bucket() && a.NewCost < a.Cost {
@@ -37,8 +37,13 @@ var brokenChanges = []brokenStore{
 			return nil
 		}}
 	}},
-	{"never adjusts upwards", "adjust adjust_several", onAdjustments(func(_ *book, a *ratelimit.Adjustment) { a.NewCost = min(a.NewCost, a.Cost) })},
+	{"never adjusts upwards", "adjust adjust_several settled_at_once", onAdjustments(func(_ *book, a *ratelimit.Adjustment) { a.NewCost = min(a.NewCost, a.Cost) })},
 	{"adjusts only up to the limit", "adjust", onAdjustments(func(_ *book, a *ratelimit.Adjustment) { a.NewCost = min(a.NewCost, a.Limit.Capacity()) })},
+	{"adjusts only what was charged", "adjust", onAdjustments(func(_ *book, a *ratelimit.Adjustment) {
+		if a.Cost == 0 {
+			a.NewCost = 0
+		}
+	})},
 	{"gives back all or nothing", "adjust adjust_vectors", onAdjustments(func(_ *book, a *ratelimit.Adjustment) {
 		if a.NewCost < a.Cost {
 			a.NewCost = 0

@@ -37,6 +37,20 @@ func TestRejects(t *testing.T) {
 			mustFail(t, sharing(func(b *book) *book { return &book{now: b.now, model: make(model)} }), all, name)
 		}
 	})
+	t.Run("instances_that_settle_their_own", func(t *testing.T) {
+		h := sharing(func(b *book) *book { return b })
+		shared := h.Share
+		h.Share = func(t testing.TB, store ratelimit.Store, clock *Clock) ratelimit.Store {
+			b := shared(t, store, clock).(*instance).book
+			return &twisted{book: b, adjust: func(ctx context.Context, adjustments []ratelimit.Adjustment) error {
+				return checkAdjust(ctx, adjustments)
+			}}
+		}
+		for _, name := range []string{"settled_by_any", "settled_at_once"} {
+			seen[name] = true
+			mustFail(t, h, all, name)
+		}
+	})
 	for _, c := range all {
 		if !seen[c.name] {
 			t.Errorf("case %s: no broken store shows that it can fail", c.name)

@@ -89,7 +89,7 @@ type testCase struct {
 func allCases() []testCase {
 	var all []testCase
 	for _, group := range [][]testCase{
-		vectorCases(), countingCases(), passingCases(), keyCases(), modeCases(), penaltyCases(), severalCases(), adjustCases(),
+		vectorCases(), countingCases(), passingCases(), keyCases(), modeCases(), penaltyCases(), severalCases(), adjustCases(), settlingCases(),
 		resetCases(), concurrencyCases(), argumentCases(), extremeCases(), randomCases(),
 	} {
 		all = append(all, group...)

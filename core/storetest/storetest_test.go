@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 // TestConformanceInstances has several instances on one backend.
 func TestConformanceInstances(t *testing.T) {
 	h := sharing(func(b *book) *book { return b })
-	runCases(realTest{t}, h, concurrencyCases())
+	runCases(realTest{t}, h, append(concurrencyCases(), settlingCases()...))
 }
 
 // sharing is a harness whose further instances are what share makes of the
