@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-floodgate/floodgate/bench/measure"
 	"github.com/go-floodgate/floodgate/bench/memory"
+	"github.com/go-floodgate/floodgate/bench/middleware"
 	"github.com/go-floodgate/floodgate/bench/report"
 )
 
@@ -45,7 +46,10 @@ func main() {
 }
 
 func kinds() []measure.Kind {
-	return []measure.Kind{{Name: memory.Kind, New: memory.NewSession}}
+	return []measure.Kind{
+		{Name: memory.Kind, New: memory.NewSession},
+		{Name: middleware.Kind, New: middleware.NewSession},
+	}
 }
 
 // run measures, prints, and writes the document if there is a folder for it.
@@ -55,10 +59,13 @@ func run(size *measure.Size, folder string) error {
 	if err := memory.Measure(size, started(memory.Kind), &results); err != nil {
 		return err
 	}
+	if err := middleware.Measure(size, started(middleware.Kind), &results); err != nil {
+		return err
+	}
 	document := report.Document{
-		Machine:  report.ThisMachine(memory.Modules()),
+		Machine:  report.ThisMachine(append(memory.Modules(), middleware.Modules()...)),
 		Results:  &results,
-		Sections: []report.Section{memory.Section(&results, size.Keys)},
+		Sections: []report.Section{memory.Section(&results, size.Keys), middleware.Section(&results)},
 	}
 	document.Machine.Rounds, document.Machine.Took = size.Rounds, time.Since(start)
 	progress("")

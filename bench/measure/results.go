@@ -29,6 +29,11 @@ func (r *Results) Add(scenario, contender string, metrics map[string]float64) {
 	}
 }
 
+// Set sets a metric that follows from others.
+func (r *Results) Set(scenario, contender, metric string, s Series) {
+	r.series[Cell{Scenario: scenario, Contender: contender, Metric: metric}] = s
+}
+
 // Of returns what the rounds gave for a cell, nil if it was not measured.
 func (r *Results) Of(scenario, contender, metric string) Series {
 	return r.series[Cell{Scenario: scenario, Contender: contender, Metric: metric}]
