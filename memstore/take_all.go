@@ -147,7 +147,8 @@ func (t *table) refuse(charges []ratelimit.Charge, parts []part, now int64, resu
 
 // commit takes what is to be taken of an admitted request, in order. Whatever
 // was decided to fit is taken: that charges of one key have different quotas
-// can't make a difference any more. What is not taken has its answer already.
+// can't make a difference any more. What is not taken has its answer already,
+// unless a charge before it has changed its key.
 func (t *table) commit(charges []ratelimit.Charge, parts []part, now int64, results []ratelimit.Result) {
 	for i := range charges {
 		c, p, r := &charges[i], &parts[i], &results[i]
@@ -157,6 +158,10 @@ func (t *table) commit(charges []ratelimit.Charge, parts []part, now int64, resu
 			p.shard.take(t, e, &p.key, algorithm.ActionForce, now, c, r)
 		case c.Mode == ratelimit.ModeOnDenial:
 			p.shard.look(e, &p.key, now, &c.Limit, r)
+		case e != nil && costBefore(charges, parts, i) > 0:
+			s, fits := e.state(), r.Allowed
+			p.shard.apply(algorithm.ActionLook, &s, now, &c.Limit, c.Cost, r)
+			r.Allowed = fits // as was decided
 		}
 	}
 	for i := range parts {

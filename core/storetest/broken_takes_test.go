@@ -118,6 +118,20 @@ var brokenTakes = []brokenStore{
 			}
 		}
 	})},
+	{"a peek sees the key as it was before the request", "same_key_looks random_schedules", func(b *book) ratelimit.Store {
+		return &twisted{book: b, take: func(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
+			b.mu.Lock()
+			before := &book{now: b.now, model: maps.Clone(b.model)}
+			b.mu.Unlock()
+			err := b.Take(ctx, charges, results)
+			for i := range charges {
+				if err == nil && charges[i].Mode == peek && !isDenied(charges, results) {
+					before.take(charges[i:i+1], results[i:i+1])
+				}
+			}
+			return err
+		}}
+	}},
 	{"what was not taken is in the way", "same_key_twice", asMode(peek, force)},
 	{"writes behind", "arguments_kept", func(b *book) ratelimit.Store {
 		var behind []ratelimit.Charge

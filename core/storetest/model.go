@@ -30,6 +30,7 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 		after   = make(model)
 		sums    = make(map[ratelimit.Key]int64)
 		strikes = make([]bool, len(charges))
+		untaken = make(map[int]ratelimit.Result) // what charges that are not taken say of an admitted request
 		denied  = false
 	)
 	for i, c := range charges {
@@ -57,6 +58,8 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 			taken = true
 		case c.Mode == ratelimit.ModeEnforce:
 			denied = true
+		default:
+			untaken[i] = algorithm.Look(state, now[i], c.Limit, c.Cost)
 		}
 		if taken {
 			after[key] = state
@@ -66,6 +69,11 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 	}
 	if denied {
 		after = m.deny(now, charges, answers)
+	} else {
+		for i, result := range untaken {
+			result.Allowed = answers[i].Allowed // as was decided
+			answers[i].Result = result
+		}
 	}
 	maps.Copy(m, after)
 	for i, c := range charges {
@@ -113,14 +121,20 @@ func asLook(s algorithm.State, now int64, l ratelimit.Limit) ratelimit.Result {
 // settle narrows the columns of charges that share a key.
 func settle(charges []ratelimit.Charge, answers []answer, denied bool) {
 	share, strike := make(map[ratelimit.Key]int), make(map[ratelimit.Key]int)
+	quotas := make(map[ratelimit.Key]map[ratelimit.Limit]bool)
 	for _, c := range charges {
-		share[c.Key()]++
+		key := c.Key()
+		share[key]++
 		if c.Mode == ratelimit.ModeOnDenial {
-			strike[c.Key()]++
+			strike[key]++
 		}
+		if quotas[key] == nil {
+			quotas[key] = make(map[ratelimit.Limit]bool)
+		}
+		quotas[key][c.Limit] = true
 	}
 	for i, c := range charges {
-		n, strikes := share[c.Key()], strike[c.Key()]
+		n, strikes, quotas := share[c.Key()], strike[c.Key()], len(quotas[c.Key()])
 		if n == 1 {
 			continue
 		}
@@ -128,7 +142,7 @@ func settle(charges []ratelimit.Charge, answers []answer, denied bool) {
 		switch {
 		case c.Mode == ratelimit.ModePeek && denied:
 			a.in = colLimit // of what was not taken after all
-		case c.Mode == ratelimit.ModePeek, c.Mode == ratelimit.ModeShadow && !a.Allowed:
+		case c.Mode == ratelimit.ModePeek && quotas > 1, c.Mode == ratelimit.ModeShadow && !a.Allowed && (denied || quotas > 1):
 			a.in = colAllowed | colLimit
 		case c.Mode == ratelimit.ModeOnDenial && (!denied || n != strikes):
 			a.in = colAllowed | colLimit

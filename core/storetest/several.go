@@ -14,6 +14,7 @@ func severalCases() []testCase {
 		{"denial_answers_as_a_look", anyClock, "a policy that would have admitted answers a denied request as a look would, so that its headers tell the truth", caseAnswersAsLook},
 		{"several_denials", setClock, "each violated policy tells its own wait, and after the longest of them the request passes", caseSeveralDenials},
 		{"same_key_twice", anyClock, "charges on one key are decided in order, one after the other, and taken together or not at all", caseSameKey},
+		{"same_key_looks", anyClock, "a peek and a shadow that does not fit answer, in an admitted request, for the key as the charges before them leave it", caseSameKeyLooks},
 		{"same_key_retry", setClock, "the wait for a request with several charges on one key is that of the whole request", caseSameKeyRetry},
 	}
 }
@@ -169,6 +170,30 @@ func caseSameKey(s *suite) {
 		if !r[0].Allowed || !r[1].Allowed || !r[2].Allowed || r[0].Remaining != 6 || r[1].Remaining != 0 || r[2].Remaining != 9 {
 			s.Errorf("4 of 10, 2 of 6 and 5 of 20 on one key: %v, want 6, 0 and 9 remaining", r)
 		}
+	})
+}
+
+// caseSameKeyLooks asks within one request what a request after it would be
+// answered as well.
+func caseSameKeyLooks(s *suite) {
+	s.each(func(s *suite, limit func(int64) ratelimit.Limit) {
+		charge := func(cost int64) ratelimit.Charge { return on("client", limit(10), cost) }
+		r := s.take(as(peek, charge(2)), charge(4), as(peek, charge(0)), as(peek, charge(7)), as(shadow, charge(7)), charge(2), as(peek, charge(11)))
+		alone := s.take(as(peek, charge(7)))[0]
+		for i, want := range []int64{10, 6, 6, 6, 6, 4, 4} {
+			if r[i].Remaining != want || r[i].Allowed != (i <= 2 || i == 5) {
+				s.Errorf("answer %d of peek 2, 4, peek 0, peek 7, shadow 7, 2 and peek 11 of 10: %s, want %d remaining", i, showResult(r[i]), want)
+			}
+		}
+		for _, i := range []int{3, 4} {
+			if wait := r[i].RetryAfter; wait <= 0 || wait == ratelimit.Never || wait > alone.RetryAfter && !s.h.RealTime {
+				s.Errorf("7 with 4 of 10 taken: %s, want a wait, no longer than with 6 of 10 taken: %s", showResult(r[i]), showResult(alone))
+			}
+		}
+		if r[2].ResetAfter <= 0 || r[6].RetryAfter != ratelimit.Never {
+			s.Errorf("a look at a key in use: %s; more than the capacity: %s", showResult(r[2]), showResult(r[6]))
+		}
+		s.left(4, charge(0), "after 4 and 2")
 	})
 }
 
