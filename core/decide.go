@@ -15,7 +15,9 @@ func (l *Limiter) consider(ctx context.Context, source Source, w *work) {
 	r.source, r.limiter = source, l
 	if exempt(l.exempt, r) {
 		w.decision.Allowed, w.decision.Reason = true, ReasonExempt
-	} else if reason := l.ask(r, w); len(w.charges) == 0 {
+	} else if reason := l.ask(r, w); reason == ReasonCanceled {
+		w.cancel(ctx.Err())
+	} else if len(w.charges) == 0 {
 		w.decision.Allowed, w.decision.Reason = true, reason
 	} else {
 		w.seal()
@@ -28,7 +30,7 @@ func (l *Limiter) consider(ctx context.Context, source Source, w *work) {
 }
 
 // ask adds the charges of every policy that applies to r. If there are none,
-// it says why.
+// it says why; if r's own context has ended it says so.
 func (l *Limiter) ask(r *Request, w *work) Reason {
 	reason := ReasonNoPolicy
 	for _, p := range l.policies {
@@ -41,8 +43,14 @@ func (l *Limiter) ask(r *Request, w *work) Reason {
 			continue
 		}
 		start := len(w.keys)
-		limit, ok := l.appendKey(p, r, w)
-		if !ok {
+		limit, left := l.appendKey(p, r, w)
+		if limit == nil {
+			if left == ReasonCanceled {
+				return left
+			}
+			if left != ReasonNoPolicy {
+				reason = left
+			}
 			continue
 		}
 		if limit.Limit.IsUnlimited() {
@@ -62,27 +70,21 @@ func (l *Limiter) ask(r *Request, w *work) Reason {
 }
 
 // appendKey appends the partition of r in p to w.keys and returns the limit
-// that applies; ok is false if the policy is left out.
-func (l *Limiter) appendKey(p *policy, r *Request, w *work) (limit *PolicyLimit, ok bool) {
-	if p.tiers == nil {
-		if limit = l.limitFor(p, r); limit == nil {
-			return nil, false
-		}
-		w.keys, ok = p.Key.append(w.keys, r)
-		l.checkRoute(p, p.keyNeedsRoute, r)
-		return limit, ok
+// that applies. If it is nil the policy is left out, and left says why.
+func (l *Limiter) appendKey(p *policy, r *Request, w *work) (limit *PolicyLimit, left Reason) {
+	if p.tiers != nil {
+		return l.appendTier(p, r, w)
 	}
-	identity, err := p.tiers.resolve(r)
-	if err != nil {
-		l.resolverFailed(r.Context(), p.Name, err)
-		identity = Identity{}
+	if limit = l.limitFor(p, r); limit == nil {
+		return nil, ReasonNoPolicy
 	}
-	if identity.Key == "" {
-		w.keys = r.appendClientIP(w.keys, kindAnonIP)
-	} else {
-		w.keys = append(w.keys, identity.Key...)
+	var ok bool
+	w.keys, ok = p.Key.append(w.keys, r)
+	l.checkRoute(p, p.keyNeedsRoute, r)
+	if !ok {
+		return nil, ReasonNoPolicy
 	}
-	return p.tiers.of(identity.Tier), true
+	return limit, 0
 }
 
 func (l *Limiter) cost(p *policy, r *Request) int64 {

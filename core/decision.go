@@ -87,8 +87,10 @@ type Decision struct {
 // inlinePolicies is how many policies of one request need no allocation.
 const inlinePolicies = 4
 
-// PolicyLimit is what is known of a policy's limit before any request: it is
-// made once by [New] for every policy and, if it has tiers, every tier.
+// PolicyLimit is what is known of a policy's limit before any request. It is
+// made by [New] for every policy and, if it has tiers, every tier; for an
+// [Identity] with a limit of its own it is made when first needed, and may be
+// made again.
 type PolicyLimit struct {
 	// Policy is the policy's name, Tier the tier's or empty.
 	Policy, Tier string

@@ -13,9 +13,9 @@ import (
 )
 
 // The codes of diagnostics, in the attribute "code" of a log record. Each is
-// logged once per limiter, at level Warn, except [CodeStoreFailure] and
-// [CodeResolverFailure], which are logged at most once in ten seconds with the
-// number of failures since.
+// logged once per limiter, at level Warn, except [CodeStoreFailure],
+// [CodeResolverFailure], [CodeTierUnknown] and [CodeTierOverride], which are
+// logged at most once in ten seconds with the number of those left out since.
 const (
 	// CodeUntrustedForwarding: a forwarding header was seen, but no proxy is
 	// trusted, so that all clients of a proxy share its address.
@@ -50,6 +50,10 @@ const (
 	CodeStoreFailure = "store-failure"
 	// CodeResolverFailure: the resolver of a policy's tiers failed.
 	CodeResolverFailure = "tier-resolver-failure"
+	// CodeTierUnknown: a resolver named a tier that a policy doesn't have.
+	CodeTierUnknown = "tier-unknown"
+	// CodeTierOverride: a resolver gave an identity a limit that can't be used.
+	CodeTierOverride = "tier-override-invalid"
 )
 
 // diagnosis logs each code once, or now and then. Its zero value is ready.
@@ -57,7 +61,7 @@ type diagnosis struct {
 	logger *slog.Logger
 	said   sync.Map // code -> struct{}
 	// recurring counts what is logged now and then.
-	store, resolver recurring
+	store, resolver, unknownTier, override recurring
 }
 
 func (d *diagnosis) log() *slog.Logger {
@@ -147,7 +151,7 @@ func (l *Limiter) storeFailed(ctx context.Context, failure *StoreFailure) {
 
 func (l *Limiter) resolverFailed(ctx context.Context, policy string, err error) {
 	if suppressed, due := l.diagnosis.resolver.due(); due {
-		l.diagnosis.warn(ctx, CodeResolverFailure, "a tier resolver failed, the default tier applies", slog.String("policy", policy),
+		l.diagnosis.warn(ctx, CodeResolverFailure, "a tier resolver failed: an older answer, else the default tier applies", slog.String("policy", policy),
 			slog.Any("error", err), slog.Int64("suppressed", suppressed))
 	}
 }

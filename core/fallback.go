@@ -13,14 +13,21 @@ type fallback struct {
 
 // divide prepares the limits that the fallback store decides with.
 func (p *policy) divide(replicas int64) {
+	p.replicas = replicas
 	for _, whole := range p.limits() {
-		if whole.Limit.IsUnlimited() {
-			continue
-		}
-		divided := p.limitOf(whole.Tier, whole.Limit.dividedBy(replicas))
-		divided.Endpoint = whole.Endpoint
-		whole.local = &divided
+		p.share(whole)
 	}
+}
+
+// share gives a limit the part of it that one replica's fallback store decides
+// with, if that is ever asked.
+func (p *policy) share(whole *PolicyLimit) {
+	if p.replicas == 0 || whole.Limit.IsUnlimited() {
+		return
+	}
+	divided := p.limitOf(whole.Tier, whole.Limit.dividedBy(p.replicas))
+	divided.Endpoint = whole.Endpoint
+	whole.local = &divided
 }
 
 // dividedBy is one replica's share of a limit: rounded down, but at least 1 of

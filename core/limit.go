@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"time"
 )
@@ -118,6 +119,27 @@ func (l Limit) Capacity() int64 {
 	default:
 		return l.Quota
 	}
+}
+
+// Times is l with its quota and its burst (or queue) multiplied by n, such as a
+// plan that a client has bought n times. Times(0) denies all; [Unlimited] stays
+// as it is. Whether the product is still a limit, [Limit.Validate] says: it is
+// none if n is negative or the product too large.
+func (l Limit) Times(n int64) Limit {
+	l.Quota = multiplied(l.Quota, n)
+	if n != 0 {
+		l.Burst = multiplied(l.Burst, n)
+	}
+	return l
+}
+
+// multiplied is a*n, or the largest number if that is too large.
+func multiplied(a, n int64) int64 {
+	product := a * n
+	if n != 0 && product/n != a {
+		return math.MaxInt64
+	}
+	return product
 }
 
 // Validate returns nil if a store can work with l, else an error that names

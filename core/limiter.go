@@ -128,7 +128,7 @@ func (l *Limiter) UserUnset() {
 // needing is the first policy whose key can't do without something.
 func (l *Limiter) needing(what needs) *policy {
 	for _, p := range l.policies {
-		if p.tiers == nil && p.Key.needs()&what != 0 {
+		if p.Key.needs()&what != 0 {
 			return p
 		}
 	}

@@ -117,6 +117,20 @@ func TestNewNamesWhatIsWrongAndTheMend(t *testing.T) {
 		{"tiers without resolver", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.Resolve = nil })}, []string{"Tiers.Resolve"}},
 		{"tiers without limits", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.Limits = nil })}, []string{"Tiers.Limits"}},
 		{"tiers without default", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.Default = "gold" })}, []string{"Tiers.Default", "gold"}},
+		{"tiers by a bad key", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.By = ratelimit.ByHeader("") })}, []string{"Tiers.By", "ByHeader"}},
+		{"tiers with a bad key and a policy's", newModelStore(), []ratelimit.Option{func() ratelimit.Policy {
+			p := tiers(func(*ratelimit.Tiers) {})
+			p.Key = ratelimit.ByHeader("")
+			return p
+		}()}, []string{"Policy.Key and Policy.Tiers"}},
+		{"cached for no time", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.By, s.MaxAge = ratelimit.ByUser(), -1 })}, []string{"Tiers.MaxAge", "0 is 30s"}},
+		{"cached for too long", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.By, s.MaxAge = ratelimit.ByUser(), 25*time.Hour })}, []string{"Tiers.MaxAge", "up to 24h"}},
+		{"fewer than no known tiers", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.By, s.MaxKnown = ratelimit.ByUser(), -1 })}, []string{"Tiers.MaxKnown", "negative"}},
+		{"fewer than no unknown tiers", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.By, s.MaxUnknown = ratelimit.ByUser(), -1 })}, []string{"Tiers.MaxUnknown", "negative"}},
+		{"age of what is not cached", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.MaxAge = time.Second })}, []string{"Tiers.MaxAge", "set Tiers.By"}},
+		{"default tier exempt", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.Exempt, s.Default = []string{"staff"}, "staff" })}, []string{"Tiers.Exempt", "not known"}},
+		{"empty tier exempt", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.Exempt = []string{""} })}, []string{"Tiers.Exempt", "not known"}},
+		{"tier limited and exempt", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.Exempt = []string{"free"} })}, []string{"Tiers.Exempt", "Tiers.Limits", `"free"`}},
 		{"tier with a bad limit", newModelStore(), []ratelimit.Option{tiers(func(s *ratelimit.Tiers) { s.Limits["free"] = ratelimit.PerMinute(-1) })}, []string{`Tiers.Limits["free"]`, "Quota", "negative"}},
 	}
 	for _, test := range tests {

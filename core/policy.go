@@ -14,7 +14,7 @@ type Policy struct {
 	// The same name in two limiters on one store is the same count.
 	Name string
 	// Key says whose quota a request uses; the zero KeyBuilder is ByIP(). With
-	// Tiers it is not used: their resolver says who.
+	// Tiers it must not be set: their resolver says who.
 	Key KeyBuilder
 	// Limit is the limit, unless Tiers is set. With Endpoints it is for the
 	// requests that none of them is for.
@@ -124,18 +124,24 @@ type policy struct {
 	costs     *table[int64]
 	// settles is whether a charge may have to be changed afterwards.
 	settles bool
-	// keyed is whether the Policy has a key of its own.
+	// keyed is whether the Policy has a key of its own. With tiers the key is
+	// Tiers.By.
 	keyed bool
 	// keyNeedsRoute is whether the key can't do without the route.
 	keyNeedsRoute bool
+	// replicas divide the limits of the fallback store; 0 if it is not asked.
+	replicas int64
 }
 
 func compilePolicy(p Policy) (*policy, error) {
 	if err := validatePolicyName(p.Name); err != nil {
 		return nil, err
 	}
-	compiled := &policy{Policy: p, settles: p.Settles || !p.Counts.everything(), keyed: len(p.Key.parts) > 0}
-	compiled.Key = p.Key.orDefault()
+	compiled := &policy{Policy: p, settles: p.Settles || !p.Counts.everything(), keyed: len(p.Key.parts) > 0 || p.Key.err != nil}
+	if p.Tiers != nil && !compiled.keyed {
+		compiled.Key = p.Tiers.By
+	}
+	compiled.Key = compiled.Key.orDefault()
 	compiled.keyNeedsRoute = compiled.Key.needs()&needsRoute != 0
 	if err := compiled.compile(); err != nil {
 		return nil, fmt.Errorf("ratelimit: policy %q: %w", p.Name, trimPrefix(err))
@@ -144,7 +150,7 @@ func compilePolicy(p Policy) (*policy, error) {
 }
 
 func (p *policy) compile() (err error) {
-	if p.Key.err != nil {
+	if p.Key.err != nil && p.Tiers == nil {
 		return p.Key.err
 	}
 	if p.match, err = parseMatch(p.Match); err != nil {

@@ -76,7 +76,9 @@ func sleepBefore(ctx context.Context, d time.Duration) error {
 }
 
 // Reset forgets what key has used in every policy, tier and endpoint, those with
-// a Match included, in the limiter's store and its fallback.
+// a Match included, in the limiter's store and its fallback. Of limits that
+// identities have of their own it knows those that this Limiter has applied
+// lately.
 func (l *Limiter) Reset(ctx context.Context, key Partition) error {
 	var keys []Key
 	for _, p := range l.policies {

@@ -60,6 +60,7 @@ func NewLimiters(f Flags, store ratelimit.Store) (*Limiters, error) {
 	perIP := ratelimit.Policy{Name: "ip", Key: ratelimit.ByIP(), Limit: ratelimit.PerMinute(100)}
 	plan := ratelimit.Policy{Name: "plan", Tiers: &ratelimit.Tiers{
 		Resolve: identify,
+		By:      ratelimit.ByHeader("X-API-Key"),
 		Default: "free",
 		Limits: map[string]ratelimit.Limit{
 			"free":     ratelimit.TokenBucket(100, time.Hour, 10),
