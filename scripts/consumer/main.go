@@ -93,6 +93,8 @@ var purposes = map[string][]string{
 	"echov5":     {"github.com/labstack/echo/v5"},
 	"fiber":      {"github.com/gofiber/fiber/v2"},
 	"fiberv3":    {"github.com/gofiber/fiber/v3"},
+
+	"prommetrics": {"github.com/prometheus/client_golang/prometheus"},
 }
 
 // standard are packages of the standard library that core stands on.
