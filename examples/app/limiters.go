@@ -1,10 +1,12 @@
 package app
 
 import (
+	"net/http"
 	"time"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/memstore"
+	"github.com/go-floodgate/floodgate/prommetrics"
 )
 
 // Limiters are the limiters of an example server, each for a group of routes.
@@ -20,6 +22,8 @@ type Limiters struct {
 	Upload *ratelimit.Limiter
 	// Events is for GET /events.
 	Events *ratelimit.Limiter
+	// Metrics is for GET /metrics: what Prometheus scrapes of all of them.
+	Metrics http.Handler
 	// Algorithms are for GET /algorithms/{name}, by name.
 	Algorithms map[string]*ratelimit.Limiter
 }
@@ -73,8 +77,14 @@ func NewLimiters(f Flags, store ratelimit.Store) (*Limiters, error) {
 	upload := ratelimit.Policy{Name: "upload", Key: ratelimit.ByPartition(identity), Limit: ratelimit.FixedWindow(20, 24*time.Hour)}
 	events := ratelimit.Policy{Name: "events", Key: ratelimit.ByIP(), Limit: ratelimit.PerMinute(30)}
 
-	m := maker{flags: f, store: store, fallback: memstore.New()}
+	fallback := memstore.New()
+	metrics, scraped, err := newMetrics(f, store, fallback)
+	if err != nil {
+		return nil, err
+	}
+	m := maker{flags: f, store: store, fallback: fallback, metrics: metrics}
 	l := &Limiters{
+		Metrics:    scraped,
 		API:        m.limiter(perIP, plan),
 		Costly:     m.limiter(perIP, plan, cost),
 		Login:      m.limiter(ratelimit.Login()...),
@@ -100,6 +110,7 @@ func NewLimiters(f Flags, store ratelimit.Store) (*Limiters, error) {
 type maker struct {
 	flags           Flags
 	store, fallback ratelimit.Store
+	metrics         *prommetrics.Metrics
 	err             error
 }
 
@@ -108,7 +119,7 @@ func (m *maker) limiter(policies ...ratelimit.Policy) *ratelimit.Limiter {
 		policies[i].OnStoreFailure = m.flags.OnStoreFailure
 	}
 	l, err := ratelimit.New(m.store, ratelimit.Policies(policies),
-		ratelimit.TrustProxies(m.flags.TrustedProxies), ratelimit.Fallback(m.fallback, 1))
+		ratelimit.TrustProxies(m.flags.TrustedProxies), ratelimit.Fallback(m.fallback, 1), ratelimit.Observe(m.metrics.Observer()))
 	if m.err == nil {
 		m.err = err
 	}

@@ -19,6 +19,7 @@ var cases = []struct {
 	{"log-ins under way count", false, loginsUnderWay},
 	{"events are flushed one by one", false, eventsOneByOne},
 	{"the fallback decides while the store fails", false, fallbackDecides},
+	{"metrics tell what was decided", false, metricsTell},
 	{"other paths are the framework's", false, otherPaths},
 	{"the framework's own answers", true, frameworkStatuses},
 }

@@ -24,6 +24,7 @@ func handler(l *app.Limiters) http.Handler {
 	r := chi.NewRouter()
 
 	r.Get("/healthz", show("healthz"))
+	r.Get("/metrics", l.Metrics.ServeHTTP)
 	r.Group(func(r chi.Router) {
 		r.Use(chilimit.New(l.API))
 		r.Get("/api/users", show("users"))

@@ -28,6 +28,7 @@ func handler(l *app.Limiters) http.Handler {
 	// On the routes: what is mounted on a group of Echo is also asked about
 	// paths below it that no route matches.
 	e.GET("/healthz", show("healthz"))
+	e.GET("/metrics", echo.WrapHandler(l.Metrics))
 	api, costly := echolimit.New(l.API), echolimit.New(l.Costly)
 	e.GET("/api/users", show("users"), api)
 	e.GET("/api/users/:id", func(c echo.Context) error { return send(c, app.User(c.Param("id"))) }, api)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v3"
+	"github.com/gofiber/fiber/v3/middleware/adaptor"
 	"github.com/gofiber/fiber/v3/middleware/recover"
 
 	"github.com/go-floodgate/floodgate/examples/app"
@@ -30,6 +31,7 @@ func handler(l *app.Limiters) *fiber.App {
 	// On the routes, where Fiber knows them: the costs of a policy ask for the
 	// route. A group's middleware is asked about all that is below its prefix.
 	r.Get("/healthz", show("healthz"))
+	r.Get("/metrics", adaptor.HTTPHandler(l.Metrics))
 	api, costly := fiberlimit.New(l.API), fiberlimit.New(l.Costly)
 	r.Get("/api/users", api, show("users"))
 	r.Get("/api/users/:id", api, func(c fiber.Ctx) error { return send(c, app.User(c.Params("id"))) })

@@ -26,6 +26,7 @@ func handler(l *app.Limiters) http.Handler {
 	r.Use(gin.Recovery())
 
 	r.GET("/healthz", show("healthz"))
+	r.GET("/metrics", gin.WrapH(l.Metrics))
 	users := r.Group("/api/users", ginlimit.New(l.API))
 	users.GET("", show("users"))
 	users.GET("/:id", func(c *gin.Context) { send(c, app.User(c.Param("id"))) })

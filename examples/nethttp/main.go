@@ -26,6 +26,7 @@ func handler(l *app.Limiters) http.Handler {
 	}
 
 	mux.HandleFunc("GET /healthz", show("healthz"))
+	mux.Handle("GET /metrics", l.Metrics)
 	handle("GET /api/users", l.API, show("users"))
 	handle("GET /api/users/{id}", l.API, func(w http.ResponseWriter, r *http.Request) { send(w, app.User(r.PathValue("id"))) })
 	handle("GET /api/search", l.Costly, show("search"))

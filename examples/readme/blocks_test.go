@@ -61,6 +61,7 @@ var known = map[string]string{
 	"httplimit":   "github.com/go-floodgate/floodgate/nethttp",
 	"chilimit":    "github.com/go-floodgate/floodgate/chi",
 	"ginlimit":    "github.com/go-floodgate/floodgate/gin",
+	"prommetrics": "github.com/go-floodgate/floodgate/prommetrics",
 	"redisstore":  "github.com/go-floodgate/floodgate/redisstore",
 	"redis":       "github.com/redis/go-redis/v9",
 }
