@@ -15,6 +15,7 @@ import (
 	"github.com/go-floodgate/floodgate/bench/memory"
 	"github.com/go-floodgate/floodgate/bench/middleware"
 	"github.com/go-floodgate/floodgate/bench/report"
+	"github.com/go-floodgate/floodgate/bench/wire"
 )
 
 func main() {
@@ -49,6 +50,8 @@ func kinds() []measure.Kind {
 	return []measure.Kind{
 		{Name: memory.Kind, New: memory.NewSession},
 		{Name: middleware.Kind, New: middleware.NewSession},
+		{Name: wire.ServerKind, New: wire.NewServer},
+		{Name: wire.LoadKind, New: wire.NewLoad},
 	}
 }
 
@@ -62,10 +65,13 @@ func run(size *measure.Size, folder string) error {
 	if err := middleware.Measure(size, started(middleware.Kind), &results); err != nil {
 		return err
 	}
+	if err := wire.Measure(size, measure.Start, &results); err != nil {
+		return err
+	}
 	document := report.Document{
 		Machine:  report.ThisMachine(append(memory.Modules(), middleware.Modules()...)),
 		Results:  &results,
-		Sections: []report.Section{memory.Section(&results, size.Keys), middleware.Section(&results)},
+		Sections: []report.Section{memory.Section(&results, size.Keys), middleware.Section(&results), wire.Section()},
 	}
 	document.Machine.Rounds, document.Machine.Took = size.Rounds, time.Since(start)
 	progress("")

@@ -6,12 +6,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
+
 	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/memstore"
 )
 
-// Serve serves one request and returns the status of its answer.
-type Serve func() (status int)
+// Site is a server's handler, in one of the two forms there are.
+type Site struct {
+	Handler http.Handler
+	App     *fiber.App
+	// clock is a row that serves nothing.
+	clock serve
+}
+
+// serve serves one request and returns the status of its answer.
+type serve func() (status int)
 
 // Contender is a row of a framework's tables.
 type Contender struct {
@@ -19,7 +29,7 @@ type Contender struct {
 	// Module is the path of the peer's module, empty for our own.
 	Module string
 	// New makes a handler with a limiter of the given quota per hour.
-	New func(quota int64) (Serve, error)
+	New func(quota int64) (Site, error)
 	// Free says that it limits nothing.
 	Free bool
 }
@@ -32,10 +42,10 @@ const (
 	NoFields = "Floodgate, no fields"
 )
 
-// quota is the one that is not used up, few the one that is at once.
+// Plenty is a quota that is not used up, few one that is at once.
 const (
-	quota = 1_000_000_000
-	few   = 1
+	Plenty = 1_000_000_000
+	few    = 1
 )
 
 // Frameworks are those that are measured, All their contenders.
@@ -52,12 +62,13 @@ func All() []Contender {
 	return all
 }
 
-// id names a contender among those of all frameworks.
-func (c *Contender) id() string { return c.Framework + ": " + c.Name }
+// ID names a contender among those of all frameworks.
+func (c *Contender) ID() string { return c.Framework + ": " + c.Name }
 
-func named(id string) (Contender, error) {
+// Named finds a contender by its ID.
+func Named(id string) (Contender, error) {
 	for _, c := range All() {
-		if c.id() == id {
+		if c.ID() == id {
 			return c, nil
 		}
 	}
@@ -65,14 +76,14 @@ func named(id string) (Contender, error) {
 }
 
 // clock reads the time once.
-func clock(int64) (Serve, error) {
+func clock(int64) (Site, error) {
 	base := time.Now()
-	return func() int {
+	return Site{clock: func() int {
 		if time.Since(base) < 0 {
 			return 0
 		}
 		return http.StatusOK
-	}, nil
+	}}, nil
 }
 
 // limiter is Floodgate's, by address, as it is without any settings, or without
@@ -88,14 +99,14 @@ func limiter(quota int64, fields bool) (*ratelimit.Limiter, error) {
 }
 
 // pair makes the two rows of Floodgate.
-func pair(framework string, serve func(*ratelimit.Limiter) (Serve, error)) []Contender {
-	with := func(fields bool) func(int64) (Serve, error) {
-		return func(quota int64) (Serve, error) {
+func pair(framework string, site func(*ratelimit.Limiter) Site) []Contender {
+	with := func(fields bool) func(int64) (Site, error) {
+		return func(quota int64) (Site, error) {
 			l, err := limiter(quota, fields)
 			if err != nil {
-				return nil, err
+				return Site{}, err
 			}
-			return serve(l)
+			return site(l), nil
 		}
 	}
 	return []Contender{

@@ -1,8 +1,6 @@
 package middleware
 
 import (
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -11,7 +9,6 @@ import (
 	"github.com/labstack/echo/v4"
 	echosown "github.com/labstack/echo/v4/middleware"
 	ululegin "github.com/ulule/limiter/v3/drivers/middleware/gin"
-	"github.com/valyala/fasthttp"
 	"golang.org/x/time/rate"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -27,77 +24,61 @@ const (
 )
 
 func ofGin() []Contender {
-	serve := func(use ...gin.HandlerFunc) (Serve, error) {
+	site := func(use ...gin.HandlerFunc) Site {
 		gin.SetMode(gin.ReleaseMode)
 		r := gin.New()
 		r.Use(use...)
 		r.GET("/", func(*gin.Context) {})
-		return serving(r)
+		return Site{Handler: r}
 	}
 	framework := Frameworks[2]
 	all := []Contender{{
-		Framework: framework, Name: Bare, Module: "github.com/gin-gonic/gin", Free: true, New: func(int64) (Serve, error) { return serve() },
+		Framework: framework, Name: Bare, Module: "github.com/gin-gonic/gin", Free: true, New: func(int64) (Site, error) { return site(), nil },
 	}}
-	all = append(all, pair(framework, func(l *ratelimit.Limiter) (Serve, error) { return serve(ginlimit.New(l)) })...)
+	all = append(all, pair(framework, func(l *ratelimit.Limiter) Site { return site(ginlimit.New(l)) })...)
 	return append(all, Contender{
 		Framework: framework, Name: Ulule, Module: "github.com/ulule/limiter/v3",
-		New: func(quota int64) (Serve, error) { return serve(ululegin.NewMiddleware(ululeLimiter(quota))) },
+		New: func(quota int64) (Site, error) { return site(ululegin.NewMiddleware(ululeLimiter(quota))), nil },
 	})
 }
 
 func ofEcho() []Contender {
-	serve := func(use ...echo.MiddlewareFunc) (Serve, error) {
+	site := func(use ...echo.MiddlewareFunc) Site {
 		e := echo.New()
 		e.Use(use...)
 		e.GET("/", func(echo.Context) error { return nil })
-		return serving(e)
+		return Site{Handler: e}
 	}
 	framework := Frameworks[3]
 	all := []Contender{{
-		Framework: framework, Name: Bare, Module: "github.com/labstack/echo/v4", Free: true, New: func(int64) (Serve, error) { return serve() },
+		Framework: framework, Name: Bare, Module: "github.com/labstack/echo/v4", Free: true, New: func(int64) (Site, error) { return site(), nil },
 	}}
-	all = append(all, pair(framework, func(l *ratelimit.Limiter) (Serve, error) { return serve(echolimit.New(l)) })...)
-	return append(all, Contender{Framework: framework, Name: Own, Module: "github.com/labstack/echo/v4", New: func(quota int64) (Serve, error) {
-		return serve(echosown.RateLimiter(echosown.NewRateLimiterMemoryStoreWithConfig(echosown.RateLimiterMemoryStoreConfig{
+	all = append(all, pair(framework, func(l *ratelimit.Limiter) Site { return site(echolimit.New(l)) })...)
+	return append(all, Contender{Framework: framework, Name: Own, Module: "github.com/labstack/echo/v4", New: func(quota int64) (Site, error) {
+		return site(echosown.RateLimiter(echosown.NewRateLimiterMemoryStoreWithConfig(echosown.RateLimiterMemoryStoreConfig{
 			Rate: rate.Limit(perSecond(quota)), Burst: int(quota), ExpiresIn: time.Hour,
-		})))
+		}))), nil
 	}})
 }
 
 func ofFiber() []Contender {
-	serve := func(use ...fiber.Handler) (Serve, error) {
-		app := fiber.New()
+	site := func(use ...fiber.Handler) Site {
+		app := fiber.New(fiber.Config{DisableStartupMessage: true})
 		for _, handler := range use {
 			app.Use(handler)
 		}
 		app.Get("/", func(*fiber.Ctx) error { return nil })
-		return asking(app), nil
+		return Site{App: app}
 	}
 	framework := Frameworks[4]
 	all := []Contender{{
-		Framework: framework, Name: Bare, Module: "github.com/gofiber/fiber/v2", Free: true, New: func(int64) (Serve, error) { return serve() },
+		Framework: framework, Name: Bare, Module: "github.com/gofiber/fiber/v2", Free: true, New: func(int64) (Site, error) { return site(), nil },
 	}}
-	all = append(all, pair(framework, func(l *ratelimit.Limiter) (Serve, error) { return serve(fiberlimit.New(l)) })...)
+	all = append(all, pair(framework, func(l *ratelimit.Limiter) Site { return site(fiberlimit.New(l)) })...)
 	own := func(name string, algorithm fibersown.LimiterHandler) Contender {
-		return Contender{Framework: framework, Name: name, Module: "github.com/gofiber/fiber/v2", New: func(quota int64) (Serve, error) {
-			return serve(fibersown.New(fibersown.Config{Max: int(quota), Expiration: time.Hour, LimiterMiddleware: algorithm}))
+		return Contender{Framework: framework, Name: name, Module: "github.com/gofiber/fiber/v2", New: func(quota int64) (Site, error) {
+			return site(fibersown.New(fibersown.Config{Max: int(quota), Expiration: time.Hour, LimiterMiddleware: algorithm})), nil
 		}}
 	}
 	return append(all, own(Own, fibersown.FixedWindow{}), own(OwnSliding, fibersown.SlidingWindow{}))
-}
-
-// asking asks app for the same again and again.
-func asking(app *fiber.App) Serve {
-	handler := app.Handler()
-	var ctx fasthttp.RequestCtx
-	ctx.Init(new(fasthttp.Request), &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 4711}, nil)
-	return func() int {
-		ctx.Response.Reset()
-		ctx.ResetUserValues()
-		handler(&ctx)
-		if status := ctx.Response.StatusCode(); status != 0 {
-			return status
-		}
-		return http.StatusOK
-	}
 }

@@ -16,10 +16,14 @@ func TestLimits(t *testing.T) {
 		if c.Free {
 			continue
 		}
-		t.Run(c.id(), func(t *testing.T) {
+		t.Run(c.ID(), func(t *testing.T) {
 			t.Parallel()
 			const quota = 3
-			serve, err := c.New(quota)
+			site, err := c.New(quota)
+			if err != nil {
+				t.Fatal(err)
+			}
+			serve, err := site.serve()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,7 +30,7 @@ type session struct{ contender Contender }
 
 // NewSession begins a session of a contender.
 func NewSession(id string) (measure.Session, error) {
-	c, err := named(id)
+	c, err := Named(id)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +38,15 @@ func NewSession(id string) (measure.Session, error) {
 }
 
 func (s *session) Do(o measure.Order) (map[string]float64, error) {
-	quota, want := int64(quota), http.StatusOK
+	quota, want := int64(Plenty), http.StatusOK
 	if o.Scenario == denied {
 		quota, want = few, http.StatusTooManyRequests
 	}
-	serve, err := s.contender.New(quota)
+	site, err := s.contender.New(quota)
+	if err != nil {
+		return nil, err
+	}
+	serve, err := site.serve()
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +64,7 @@ func (s *session) Do(o measure.Order) (map[string]float64, error) {
 		return wrong
 	}})
 	if wrong > 0 && !s.contender.Free {
-		return nil, fmt.Errorf("middleware: %d answers of %s to what is %s had another status", wrong, s.contender.id(), o.Scenario)
+		return nil, fmt.Errorf("middleware: %d answers of %s to what is %s had another status", wrong, s.contender.ID(), o.Scenario)
 	}
 	return metrics, nil
 }

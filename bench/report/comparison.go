@@ -69,7 +69,7 @@ func (c *Comparison) table(r *measure.Results, bars []Bar, off map[row]string) (
 			compared, spread = short(ratio.Median()), fmt.Sprintf("±%.0f %%", 50*ratio.Spread())
 		}
 		isFloor := name == c.Floor || len(theirs) == 0 || c.Self != nil && c.Self(name)
-		if name != c.Ours && !isFloor && ratio.Median() < 1 {
+		if _, high := ratio.Quartiles(); name != c.Ours && !isFloor && high < 1 {
 			if note = c.Notes[name]; note == "" {
 				note = unexplained
 			}
