@@ -25,7 +25,7 @@ type Config = adapter.Config[Exchange]
 // New returns a middleware that limits requests with l, for a router, a group
 // or a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
-	adapter.New("chilimit", l, cfg) // panics in this package's name
+	engine := adapter.New("chilimit", l, cfg)
 	var inside Config
 	if len(cfg) == 1 {
 		inside = cfg[0]
@@ -38,6 +38,7 @@ func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
 		within, around := within(next), around(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.Routes != nil {
+				engine.CheckRoutes(Exchange{W: w, R: r}, routesAround)
 				within.ServeHTTP(w, r)
 			} else {
 				around.ServeHTTP(w, r)

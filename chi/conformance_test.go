@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	chilimit "github.com/go-floodgate/floodgate/chi"
+	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/adaptertest"
 )
 
@@ -25,6 +26,9 @@ func serve(t testing.TB, l net.Listener, site adaptertest.Site) {
 	build(r, site.Use, site.Routes)
 	for _, group := range site.Groups {
 		r.Route(group.Prefix, func(r chi.Router) { build(r, group.Use, group.Routes) })
+	}
+	if site.Built != nil {
+		site.Built(func(l *ratelimit.Limiter) error { return chilimit.CheckRoutes(l, r) })
 	}
 	adaptertest.ServeHTTP(t, l, r)
 }

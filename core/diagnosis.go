@@ -26,6 +26,9 @@ const (
 	// CodeRouteUnknown: a key or match needs the route, which the framework
 	// doesn't know where the limiter is mounted.
 	CodeRouteUnknown = "route-unknown"
+	// CodeEndpointUnmatched: a pattern in a policy's Match, Endpoints or Costs
+	// matches no route of the application.
+	CodeEndpointUnmatched = "endpoint-unmatched"
 	// CodeMountedTwice: a request came through the same limiter twice.
 	CodeMountedTwice = "mounted-twice"
 	// CodePolicyDiffers: a policy's name is used with another limit on the

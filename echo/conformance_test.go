@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/adaptertest"
 	echolimit "github.com/go-floodgate/floodgate/echo"
 )
@@ -31,6 +32,9 @@ func serve(t testing.TB, l net.Listener, site adaptertest.Site) {
 		for _, route := range group.Routes {
 			g.Add(route.Method, spelled(route), handler(route.Handler), mounted(route.Use)...)
 		}
+	}
+	if site.Built != nil {
+		site.Built(func(l *ratelimit.Limiter) error { return echolimit.CheckRoutes(l, e) })
 	}
 	adaptertest.ServeHTTP(t, l, e)
 }

@@ -23,6 +23,7 @@ func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 	engine, known := adapter.New("echolimit", l, cfg), new(routes)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
+			engine.CheckRoutes(c, routesAround)
 			p := &passage{c: c, known: known}
 			if !engine.Begin(&p.Passage, c, p, c.Response().Header()) {
 				return p.Refuse(func(answer ratelimit.Answer) error {

@@ -23,6 +23,7 @@ type Config = adapter.Config[*fiber.Ctx]
 func New(l *ratelimit.Limiter, cfg ...Config) fiber.Handler {
 	engine, onRoutes := adapter.New("fiberlimit", l, adapter.Cloned(cfg)), new(sync.Map)
 	return func(c *fiber.Ctx) error {
+		engine.CheckRoutes(c, routesAround)
 		p := &passage{c: c, onRoutes: onRoutes}
 		if !engine.Begin(&p.Passage, c, p, p) {
 			return p.Refuse(func(answer ratelimit.Answer) error {

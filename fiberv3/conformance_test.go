@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v3"
 	"github.com/gofiber/fiber/v3/middleware/recover"
 
+	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/adaptertest"
 	fiberlimit "github.com/go-floodgate/floodgate/fiberv3"
 )
@@ -39,6 +40,9 @@ func serve(t testing.TB, l net.Listener, cfg fiber.Config, site adaptertest.Site
 	build(app, site.Use, site.Routes)
 	for _, group := range site.Groups {
 		build(app.Group(group.Prefix), group.Use, group.Routes)
+	}
+	if site.Built != nil {
+		site.Built(func(l *ratelimit.Limiter) error { return fiberlimit.CheckRoutes(l, app) })
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- app.Listener(l, fiber.ListenConfig{DisableStartupMessage: true}) }()

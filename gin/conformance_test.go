@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/adaptertest"
 	ginlimit "github.com/go-floodgate/floodgate/gin"
 )
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) {
-	adaptertest.Run(t, adaptertest.Harness{Serve: serve})
+	adaptertest.Run(t, adaptertest.Harness{Serve: serve, Lacks: adaptertest.RouteListInUse})
 }
 
 func serve(t testing.TB, l net.Listener, site adaptertest.Site) {
@@ -33,6 +34,9 @@ func serve(t testing.TB, l net.Listener, site adaptertest.Site) {
 	add(&r.RouterGroup, site.Routes)
 	for _, group := range site.Groups {
 		add(r.Group(group.Prefix, middleware(group.Use)...), group.Routes)
+	}
+	if site.Built != nil {
+		site.Built(func(l *ratelimit.Limiter) error { return ginlimit.CheckRoutes(l, r) })
 	}
 	adaptertest.ServeHTTP(t, l, r)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/adaptertest"
 	httplimit "github.com/go-floodgate/floodgate/nethttp"
 )
@@ -27,6 +28,9 @@ func serve(t testing.TB, l net.Listener, site adaptertest.Site) {
 		add(group.Prefix, group.Use, group.Routes)
 	}
 	handler := mount(site.Use, httplimit.RoutesOf(mux), mux)
+	if site.Built != nil {
+		site.Built(func(l *ratelimit.Limiter) error { return httplimit.CheckRoutes(l, mux) })
+	}
 	if site.Recover {
 		handler = recovering(handler)
 	}
@@ -41,7 +45,7 @@ func mount(all []adaptertest.Middleware, route func(httplimit.Exchange) string, 
 			continue
 		}
 		cfg := adaptertest.ConfigOf(m.Config, exchange, httplimit.JSONField)
-		if cfg.Route == nil {
+		if _, wraps := next.(*http.ServeMux); cfg.Route == nil && !wraps {
 			cfg.Route = route
 		}
 		next = httplimit.Wrap(m.Limiter, next, cfg)

@@ -27,8 +27,12 @@ type Config = adapter.Config[Exchange]
 func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
 	engine := adapter.New("httplimit", l, cfg)
 	return func(next http.Handler) http.Handler {
-		mux, _ := next.(*http.ServeMux)
+		mux, wraps := next.(*http.ServeMux)
+		routes := func(x Exchange) []string { return asked(l, mux, []string{x.R.Host}) }
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if wraps {
+				engine.CheckRoutes(Exchange{W: w, R: r}, routes)
+			}
 			p := &passage{Exchange: Exchange{W: w, R: r}, mux: mux}
 			if !engine.Begin(&p.Passage, p.Exchange, p, w.Header()) {
 				_ = p.Refuse(func(answer ratelimit.Answer) error { return adapter.WriteAnswer(w, r.Method, answer) })
@@ -49,16 +53,6 @@ func Wrap(l *ratelimit.Limiter, handler http.Handler, cfg ...Config) http.Handle
 func JSONField(name string) func(Exchange) string {
 	field := adapter.JSONField(name)
 	return func(x Exchange) string { return field(x.R) }
-}
-
-// RoutesOf returns a Config.Route that finds the patterns of mux when the
-// middleware stands before it, where the request doesn't have its pattern yet.
-// It is not needed where the middleware wraps the mux itself.
-func RoutesOf(mux *http.ServeMux) func(Exchange) string {
-	return func(x Exchange) string {
-		_, pattern := mux.Handler(x.R)
-		return pattern
-	}
 }
 
 // passage is one request on its way, and its own view.

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 )
@@ -21,6 +22,8 @@ type View interface {
 type Engine[C any] struct {
 	limiter *ratelimit.Limiter
 	config  Config[C]
+	// checked is whether the routes have been looked at, or needn't be.
+	checked atomic.Bool
 }
 
 // New returns an Engine for the adapter named (its package). It panics if the
@@ -43,7 +46,20 @@ func New[C any](name string, limiter *ratelimit.Limiter, configs []Config[C]) *E
 	if e.config.User == nil {
 		limiter.UserUnset()
 	}
+	// A Config.Route may tell of other routes than the framework has.
+	e.checked.Store(e.config.Route != nil || len(limiter.RoutePatterns()) == 0)
 	return e
+}
+
+// CheckRoutes has the limiter compare its policies' patterns with the routes
+// that the application has, which list returns as [ratelimit.Limiter.CheckRoutes]
+// takes them. An adapter that can list them within a request calls it for each:
+// the first one lists them, and the others cost nothing.
+func (e *Engine[C]) CheckRoutes(c C, list func(C) []string) {
+	if e.checked.Load() || e.checked.Swap(true) {
+		return
+	}
+	_ = e.limiter.CheckRoutes(list(c)...) // which logs it
 }
 
 // Passage is one request on its way through an [Engine]. An adapter makes a

@@ -41,10 +41,10 @@ func TestReference(t *testing.T) {
 // so.
 func TestLacks(t *testing.T) {
 	h := harness(routesLate)
-	h.Lacks = RouteInUse | ClientGone | Switching | Writer
+	h.Lacks = RouteInUse | ClientGone | Switching | Writer | RouteList | RouteListInUse
 	var cases []testCase
 	for _, c := range allCases() {
-		if c.needs != 0 || strings.HasPrefix(c.name, "routes/") || strings.HasPrefix(c.name, "mounting/") {
+		if c.needs != 0 || strings.HasPrefix(c.name, "routes/") || strings.HasPrefix(c.name, "mounting/") || strings.HasPrefix(c.name, "endpoints/") {
 			cases = append(cases, c)
 		}
 	}

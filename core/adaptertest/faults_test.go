@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -69,6 +70,10 @@ const (
 	mountsWide                          // mounts a group's limiter for the whole application
 	routesLate                          // no fault: knows the route only within it
 	reusesPassage                       // uses one Passage for all requests
+	checksNothing                       // has a CheckRoutes that finds nothing
+	neverLooks                          // doesn't look at the routes itself
+	listsPaths                          // lists routes without their methods
+	listsSome                           // doesn't list the routes of groups
 	leavesGoroutine                     // leaves a goroutine behind
 )
 
@@ -81,6 +86,27 @@ func (f faults) site(site Site) Site {
 		}
 	}
 	return site
+}
+
+func (f faults) checkRoutes(l *ratelimit.Limiter, routes []string) error {
+	if f.has(checksNothing) {
+		return nil
+	}
+	return l.CheckRoutes(routes...)
+}
+
+func (f faults) lists(routes []string) (listed []string) {
+	for _, route := range routes {
+		_, path, _ := strings.Cut(route, " ")
+		switch {
+		case f.has(listsPaths):
+			route = path
+		case f.has(listsSome) && strings.HasPrefix(path, "/g/"):
+			continue
+		}
+		listed = append(listed, route)
+	}
+	return listed
 }
 
 func (f faults) config(cfg adapter.Config[visit]) adapter.Config[visit] {

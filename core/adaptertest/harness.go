@@ -38,6 +38,12 @@ const (
 	Switching
 	// Writer: handlers write to an http.ResponseWriter.
 	Writer
+	// RouteList: the adapter has a CheckRoutes, which the harness hands to
+	// [Site].Built.
+	RouteList
+	// RouteListInUse: the adapter looks for itself which routes there are, at
+	// the first request.
+	RouteListInUse
 )
 
 var abilities = [...]struct {
@@ -48,6 +54,8 @@ var abilities = [...]struct {
 	{ClientGone, "a context that ends when the client hangs up"},
 	{Switching, "connections that a handler can take over"},
 	{Writer, "an http.ResponseWriter"},
+	{RouteList, "a function that checks routes"},
+	{RouteListInUse, "a list of the routes within a request"},
 }
 
 // lacking names what h lacks of all that a case needs.
@@ -110,7 +118,7 @@ func allCases() []testCase {
 	var all []testCase
 	for _, group := range [][]testCase{
 		answerCases(), refusalCases(), mountingCases(), peerCases(), keyCases(), accountCases(),
-		routeCases(), handlerCases(), writerCases(), outcomeCases(), settlingCases(), countingCases(),
+		routeCases(), handlerCases(), writerCases(), endpointCases(), outcomeCases(), settlingCases(), countingCases(),
 	} {
 		all = append(all, group...)
 	}

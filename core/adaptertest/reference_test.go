@@ -48,13 +48,20 @@ func harness(f faults) Harness {
 	return Harness{Serve: func(t testing.TB, l net.Listener, site Site) { ServeHTTP(t, l, build(f, site)) }}
 }
 
+// framework is what a site is built in. It lists its routes.
+type framework struct {
+	faults
+	routes []string
+}
+
 func build(f faults, site Site) http.Handler {
 	site = f.site(site)
-	mux := http.NewServeMux()
+	mux, all := http.NewServeMux(), &framework{faults: f}
 	add := func(prefix string, use []Middleware, routes []Route) {
 		for _, r := range routes {
-			serve := mount(f, use, mount(f, r.Use, func(v visit) error { return r.Handler(exchangeOf(v)) }))
+			serve := all.mount(use, all.mount(r.Use, func(v visit) error { return r.Handler(exchangeOf(v)) }))
 			pattern := r.Method + " " + prefix + r.Pattern
+			all.routes = append(all.routes, pattern)
 			mux.Handle(pattern, action(func(v visit) error {
 				v.r.Pattern = pattern
 				return serve(v)
@@ -65,7 +72,10 @@ func build(f faults, site Site) http.Handler {
 	for _, group := range site.Groups {
 		add(group.Prefix, group.Use, group.Routes)
 	}
-	serve := mount(f, site.Use, func(v visit) error {
+	if site.Built != nil {
+		site.Built(func(l *ratelimit.Limiter) error { return f.checkRoutes(l, all.listed(visit{})) })
+	}
+	serve := all.mount(site.Use, func(v visit) error {
 		matched, _ := mux.Handler(v.r)
 		if route, ok := matched.(action); ok {
 			return route(v)
@@ -92,7 +102,9 @@ func exchangeOf(v visit) Exchange {
 	return HTTP{W: v.w, R: v.r, Failure: func(status int) error { return httpError(status) }}
 }
 
-func mount(f faults, all []Middleware, next action) action {
+func (of *framework) listed(visit) []string { return of.lists(of.routes) }
+
+func (of *framework) mount(all []Middleware, next action) action {
 	for i := len(all) - 1; i >= 0; i-- {
 		if around, rest := all[i].Around, next; around != nil {
 			next = func(v visit) error {
@@ -100,16 +112,19 @@ func mount(f faults, all []Middleware, next action) action {
 			}
 			continue
 		}
-		cfg := f.config(ConfigOf(all[i].Config, exchangeOf, f.jsonField))
-		next = limited(f, adapter.New("reference", all[i].Limiter, []adapter.Config[visit]{cfg}), next)
+		cfg := of.config(ConfigOf(all[i].Config, exchangeOf, of.jsonField))
+		next = of.limited(adapter.New("reference", all[i].Limiter, []adapter.Config[visit]{cfg}), next)
 	}
 	return next
 }
 
 // limited is the adapter.
-func limited(f faults, engine *adapter.Engine[visit], next action) action {
-	kept := new(adapter.Passage[visit])
+func (of *framework) limited(engine *adapter.Engine[visit], next action) action {
+	f, kept := of.faults, new(adapter.Passage[visit])
 	return func(v visit) error {
+		if !f.has(neverLooks) {
+			engine.CheckRoutes(v, of.listed)
+		}
 		f.before(engine, v, next)
 		p := f.passage(kept)
 		header, late := f.header(v.w)

@@ -39,8 +39,8 @@ var broken = []struct {
 	{"looks fields up in lower case", lowerCase, "keys/header"},
 	{"mixes forwarding fields", mixesFields, "peers/other-sources"},
 	{"keys over reused buffers", keepsBuffers, "keys/outlive-the-request"},
-	{"shows HEAD as a method of its own", headCounts, "keys/cookie-and-method routes/match"},
-	{"takes the path for the route", rawPath, "routes/pattern routes/unmatched routes/spellings routes/rest"},
+	{"shows HEAD as a method of its own", headCounts, "keys/cookie-and-method routes/match endpoints/costs"},
+	{"takes the path for the route", rawPath, "routes/pattern routes/unmatched routes/spellings routes/rest endpoints/most-specific endpoints/own-quota endpoints/costs endpoints/unknown"},
 	{"charges preflights", hidesPreflight, "answers/preflight"},
 	{"decides under a context that doesn't end", ownContext, "refusals/canceled refusals/hung-up outcomes/client-gone"},
 	{"counts twice when mounted twice", hidesCall, "mounting/twice settling/inside settling/afterwards settling/debt"},
@@ -65,6 +65,10 @@ var broken = []struct {
 	{"says that the account is set", setsAccount, "accounts/unset"},
 	{"frees what matches no route", freesUnmatched, "routes/framework-answers"},
 	{"mounts a group's limiter too widely", mountsWide, "mounting/only-there"},
+	{"checks no routes", checksNothing, "endpoints/checked"},
+	{"does not look at the routes", neverLooks, "endpoints/checked-in-use"},
+	{"lists routes without methods", listsPaths, "endpoints/checked endpoints/checked-in-use"},
+	{"lists no routes of groups", listsSome, "endpoints/checked endpoints/checked-in-use"},
 	{"leaves a goroutine behind", leavesGoroutine, "answers/allowed"},
 }
 

@@ -22,6 +22,9 @@ type Site struct {
 	// under a prefix, as a sub-router where the framework has them.
 	Routes []Route
 	Groups []Group
+	// Built, if set, is called when all routes are there and before the first
+	// request, with the adapter's CheckRoutes for them.
+	Built func(check func(*ratelimit.Limiter) error)
 }
 
 // Group is several routes under one prefix ("/g"), whose Use is mounted on the
