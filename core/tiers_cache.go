@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"strings"
 	"time"
 
 	"github.com/go-floodgate/floodgate/core/internal/answers"
@@ -29,7 +30,13 @@ func (t *Tiers) newCache() *tierCache {
 	delete(names, "")
 	age, start := orDefault(t.MaxAge, defaultTierAge), time.Now()
 	return answers.New(answers.Config[*Request, Identity]{
-		Ask:     t.Resolve,
+		Ask: func(r *Request) (Identity, error) {
+			who, err := t.Resolve(r)
+			// What is kept must not keep more: a token, say, that the tier's
+			// name was cut out of.
+			who.Key, who.Tier = Partition(strings.Clone(string(who.Key))), strings.Clone(who.Tier)
+			return who, err
+		},
 		Subject: func(who *Identity) string { return string(who.Key) },
 		Known: func(who *Identity) bool {
 			_, named := names[who.Tier]

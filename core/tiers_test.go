@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 )
@@ -128,6 +129,24 @@ func TestTheUnknownAreCountedByTheirOwnAddress(t *testing.T) {
 	}
 	if a, b := store.charges[0].Partition, store.charges[1].Partition; a != "anon-ip:192.0.2.7" || b != "anon-ip:192.0.2.8" {
 		t.Errorf("partitions %q and %q", a, b)
+	}
+}
+
+func TestACachedIdentityIsItsOwn(t *testing.T) {
+	token := []byte("user:ann gold")
+	text := unsafe.String(&token[0], len(token))
+	plans := new(directory).tiers()
+	plans.Resolve = func(*ratelimit.Request) (ratelimit.Identity, error) {
+		return ratelimit.Identity{Key: ratelimit.Partition(text[:8]), Tier: text[9:]}, nil
+	}
+	store := newModelStore()
+	l := mustNew(t, store, ratelimit.Policy{Name: "plan", Tiers: plans})
+	for range 2 {
+		_, header := begin(l, with("k1"))
+		if got := store.charges[len(store.charges)-1].Partition; got != "user:ann" || header.Get("X-RateLimit-Limit") != "50" {
+			t.Errorf("partition %q, limit %s", got, header.Get("X-RateLimit-Limit"))
+		}
+		copy(token, "user:bob free")
 	}
 }
 
