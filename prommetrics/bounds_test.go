@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -34,7 +35,7 @@ func TestClientsMakeNoSeries(t *testing.T) {
 		}
 		client := rng.IntN(clients)
 		r.peer = fmt.Sprintf("10.%d.%d.%d:%d", client>>16&255, client>>8&255, client&255, 1+rng.IntN(65535))
-		r.apiKey = fmt.Sprint(rng.IntN(clients))
+		r.apiKey = strconv.Itoa(rng.IntN(clients))
 		if rng.IntN(2) == 0 {
 			r.method = fmt.Sprint("M", rng.Uint32())
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -183,7 +184,7 @@ func TestFailingStores(t *testing.T) {
 				ratelimit.Policy{Name: "p", Limit: ratelimit.FixedWindow(10, time.Hour), OnStoreFailure: test.on})
 			for _, err := range []error{errors.New("network"), errors.New("timeout"), nil, errors.New("network"), errors.New("timeout")} {
 				main.err = err
-				l.Allow(t.Context(), ratelimit.NamedKey(fmt.Sprint(err == nil)))
+				l.Allow(t.Context(), ratelimit.NamedKey(strconv.FormatBool(err == nil)))
 			}
 			b.wantWithout("_bucket", test.want)
 		})
