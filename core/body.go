@@ -14,14 +14,16 @@ const unadvertised = `"unadvertised"`
 const problemTypes = "https://iana.org/assignments/http-problem-types#"
 
 // Status is the HTTP status of the answer to a refused request: 429 if a
-// policy refuses it; 503 if it is refused because the store failed or its
-// context ended. It is 0 for an allowed request, whose answer is the handler's.
+// policy refuses it; 403 if its client is on a deny list; 503 if it is refused
+// because the store failed or its context ended. It is 0 for an allowed request, whose answer is the handler's.
 func (d *Decision) Status() int {
 	switch {
 	case d.Allowed:
 		return 0
 	case d.Reason == ReasonFailedClosed, d.Reason == ReasonCanceled:
 		return http.StatusServiceUnavailable
+	case d.Reason == ReasonDenyListed:
+		return http.StatusForbidden
 	}
 	return http.StatusTooManyRequests
 }
@@ -90,7 +92,7 @@ func (d *Decision) retryAfterSeconds() (seconds int64, known bool) {
 	switch d.Reason {
 	case ReasonFailedClosed:
 		return unavailableSeconds, true
-	case ReasonCanceled:
+	case ReasonCanceled, ReasonDenyListed:
 		return 0, false
 	}
 	return retrySeconds(d.RetryAfter)
@@ -103,6 +105,8 @@ func (d *Decision) errorName() string {
 		return "rate_limiter_unavailable"
 	case ReasonCanceled:
 		return "request_canceled"
+	case ReasonDenyListed:
+		return "access_denied"
 	case ReasonBlocked:
 		return "abnormal_usage_detected"
 	}
@@ -117,6 +121,8 @@ func (d *Decision) appendMessage(b []byte) []byte {
 		b = append(b, "The service cannot take requests at the moment."...)
 	case ReasonCanceled:
 		return append(b, "The request ended before it could be served."...)
+	case ReasonDenyListed:
+		return append(b, "Access is denied."...)
 	case ReasonBlocked:
 		b = append(b, "Blocked after too many refused requests."...)
 	default:
@@ -134,8 +140,9 @@ func (d *Decision) appendMessage(b []byte) []byte {
 	return append(b, " seconds."...)
 }
 
-// problemBody is the form of RFC 9457. A canceled request is no problem that
-// the draft has a type for, so its title is the status phrase.
+// problemBody is the form of RFC 9457. A canceled request and one from a deny
+// list are no problems that the draft has a type for, so their title is the
+// status phrase.
 func (d *Decision) problemBody(status int) []byte {
 	kind, title := problemTypes+"quota-exceeded", "Quota Exceeded"
 	switch d.Reason {
@@ -143,7 +150,7 @@ func (d *Decision) problemBody(status int) []byte {
 		kind, title = problemTypes+"temporary-reduced-capacity", "Temporary Reduced Capacity"
 	case ReasonBlocked:
 		kind, title = problemTypes+"abnormal-usage-detected", "Abnormal Usage Detected"
-	case ReasonCanceled:
+	case ReasonCanceled, ReasonDenyListed:
 		kind, title = "about:blank", http.StatusText(status)
 	}
 	b := make([]byte, 0, bodySize)

@@ -41,7 +41,7 @@ const partitionRoom = 96
 // Answer is what a refused request is answered with, beside the header fields
 // that [Limiter.Begin] has set.
 type Answer struct {
-	// Status is 429 or 503.
+	// Status is 429, 403 or 503; see [Decision.Status].
 	Status int
 	// ContentType and Body are the answer's representation. An answer to HEAD
 	// has the Content-Length of Body, but no body.

@@ -13,15 +13,12 @@ import (
 func (l *Limiter) consider(ctx context.Context, source Source, w *work) {
 	r := &w.request
 	r.source, r.limiter = source, l
-	if exempt(l.exempt, r) {
+	switch {
+	case l.access.apply(l.access.ofClient(r), &w.decision):
+	case exempt(l.exempt, r):
 		w.decision.Allowed, w.decision.Reason = true, ReasonExempt
-	} else if reason := l.ask(r, w); reason == ReasonCanceled {
-		w.cancel(ctx.Err())
-	} else if len(w.charges) == 0 {
-		w.decision.Allowed, w.decision.Reason = true, reason
-	} else {
-		w.seal()
-		l.take(ctx, w)
+	default:
+		l.considerPolicies(ctx, r, w)
 	}
 	if l.observers != nil {
 		w.observed.Method = labelMethod(r.Method())
@@ -29,10 +26,25 @@ func (l *Limiter) consider(ctx context.Context, source Source, w *work) {
 	}
 }
 
+func (l *Limiter) considerPolicies(ctx context.Context, r *Request, w *work) {
+	reason, listed := l.ask(r, w)
+	switch {
+	case reason == ReasonCanceled:
+		w.cancel(ctx.Err())
+	case l.access.apply(listed, &w.decision):
+	case len(w.charges) == 0:
+		w.decision.Allowed, w.decision.Reason = true, reason
+	default:
+		w.seal()
+		l.take(ctx, w)
+	}
+}
+
 // ask adds the charges of every policy that applies to r. If there are none,
-// it says why; if r's own context has ended it says so.
-func (l *Limiter) ask(r *Request, w *work) Reason {
-	reason := ReasonNoPolicy
+// it says why; if r's own context has ended it says so. It also says what lists
+// have to say of their partitions.
+func (l *Limiter) ask(r *Request, w *work) (reason Reason, listed verdict) {
+	reason = ReasonNoPolicy
 	for _, p := range l.policies {
 		if !p.match.matches(r) {
 			l.checkRoute(p, p.match.needsRoute, r)
@@ -46,13 +58,14 @@ func (l *Limiter) ask(r *Request, w *work) Reason {
 		limit, left := l.appendKey(p, r, w)
 		if limit == nil {
 			if left == ReasonCanceled {
-				return left
+				return left, listed
 			}
 			if left != ReasonNoPolicy {
 				reason = left
 			}
 			continue
 		}
+		listed = max(listed, l.access.ofKey(w.keys[start:], limit.part))
 		if limit.Limit.IsUnlimited() {
 			w.keys = w.keys[:start]
 			reason = ReasonWithinLimits
@@ -66,7 +79,7 @@ func (l *Limiter) ask(r *Request, w *work) Reason {
 		w.ask(p, limit, l.cost(p, r), mode)
 		w.guard(p, mode)
 	}
-	return reason
+	return reason, listed
 }
 
 // appendKey appends the partition of r in p to w.keys and returns the limit

@@ -27,6 +27,9 @@ const (
 	// ReasonCanceled: the request's own context ended before the decision, or
 	// before its turn came. It is neither a denial nor a failure.
 	ReasonCanceled
+	// ReasonDenyListed: the client is on a list given with [DenyList]. If the
+	// limiter is in shadow as a whole, the request is allowed all the same.
+	ReasonDenyListed
 )
 
 var reasonNames = [...]string{
@@ -38,6 +41,7 @@ var reasonNames = [...]string{
 	ReasonFailedClosed: "failed_closed",
 	ReasonBlocked:      "blocked",
 	ReasonCanceled:     "canceled",
+	ReasonDenyListed:   "deny_listed",
 }
 
 // String returns a stable snake_case name.

@@ -9,8 +9,9 @@ import "fmt"
 //
 // Policies that are hidden, in shadow or unlimited are in none of the fields. A
 // request let through because the store failed has RateLimit-Policy alone; one
-// refused because of that (503) has Retry-After: 1 and none of the others. What
-// is not known is left out: a wait, if waiting does not help.
+// refused because of that (503) has Retry-After: 1 and none of the others, and
+// one whose client is on a deny list (403) has none at all. What is not known is
+// left out: a wait, if waiting does not help.
 type HeaderConfig struct {
 	// Draft is the form of the RateLimit fields; the zero value is Draft11.
 	Draft Draft

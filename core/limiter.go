@@ -17,6 +17,7 @@ type Limiter struct {
 	fallback *fallback
 	policies []*policy
 	exempt   []Exemption
+	access   *access
 
 	clientIPs          *clientip.Resolver
 	ipv4Bits, ipv6Bits int
@@ -98,6 +99,9 @@ func (c *config) finish() error {
 			compiled.divide(l.fallback.replicas)
 		}
 		l.policies = append(l.policies, compiled)
+	}
+	if l.access != nil {
+		l.access.shadow = c.shadow
 	}
 	resolver, err := clientip.New(c.proxies)
 	if err != nil {

@@ -13,6 +13,8 @@ var (
 	ErrNeverAdmitted = errors.New("ratelimit: the cost is above the limit's capacity: waiting does not help")
 	// ErrStoreFailed: the store failed and a policy is FailClosed.
 	ErrStoreFailed = errors.New("ratelimit: the store failed")
+	// ErrDenyListed: the key is on a list given with [DenyList].
+	ErrDenyListed = errors.New("ratelimit: the key is on a deny list: waiting does not help")
 )
 
 // Allow decides without HTTP: it charges 1 to key in every policy that has no
@@ -42,8 +44,9 @@ func (l *Limiter) Wait(ctx context.Context, key Partition) error {
 }
 
 // WaitN waits until a cost of n is admitted to key. The error is nil if it was;
-// [ErrNeverAdmitted] if it can't be, [ErrStoreFailed] (with the store's error)
-// if the store failed and a policy is FailClosed, else the context's. Waiters
+// [ErrNeverAdmitted] if it can't be, [ErrDenyListed] if the key is on a deny
+// list, [ErrStoreFailed] (with the store's error) if the store failed and a
+// policy is FailClosed, else the context's. Waiters
 // are not queued: who comes first when quota is back is admitted.
 func (l *Limiter) WaitN(ctx context.Context, key Partition, n int64) error {
 	for {
@@ -55,6 +58,8 @@ func (l *Limiter) WaitN(ctx context.Context, key Partition, n int64) error {
 			return d.Err
 		case d.Reason == ReasonFailedClosed:
 			return fmt.Errorf("%w: %w", ErrStoreFailed, d.Err)
+		case d.Reason == ReasonDenyListed:
+			return ErrDenyListed
 		case d.RetryAfter == Never:
 			return ErrNeverAdmitted
 		}
@@ -130,6 +135,10 @@ func (l *Limiter) considerKey(ctx context.Context, key Partition, n int64, mode 
 		n = 1
 	}
 	w, reason := l.newWork(), ReasonNoPolicy
+	if l.access.apply(l.access.ofPartition(key), &w.decision) {
+		l.observe(ctx, w)
+		return w
+	}
 	for _, p := range l.policies {
 		if len(p.match.patterns) > 0 {
 			continue

@@ -25,9 +25,9 @@ type Config[C any] struct {
 	Route func(C) string
 	// OnDeny answers a refused request in place of the standard answer. The
 	// header fields are set already; decision.Status is the status of the
-	// standard answer: 429 if the request is over a limit, 503 if the store
-	// failed (decision.Reason). Its error goes where
-	// the framework takes a handler's error; net/http, which takes none,
+	// standard answer: 429 if the request is over a limit, 403 if its client is
+	// on a deny list, 503 if the store failed (decision.Reason). Its error goes
+	// where the framework takes a handler's error; net/http, which takes none,
 	// drops it.
 	OnDeny func(c C, decision ratelimit.Decision) error
 }
