@@ -7,6 +7,7 @@ require (
 	github.com/gin-gonic/gin v1.12.0
 	github.com/go-chi/chi/v5 v5.5.0
 	github.com/go-chi/httprate v0.16.1
+	github.com/go-chi/httprate-redis v0.5.4
 	github.com/go-floodgate/floodgate/chi v0.1.0
 	github.com/go-floodgate/floodgate/core v0.1.0
 	github.com/go-floodgate/floodgate/echo v0.1.0

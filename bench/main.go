@@ -7,13 +7,16 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"strings"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/go-floodgate/floodgate/bench/measure"
 	"github.com/go-floodgate/floodgate/bench/memory"
 	"github.com/go-floodgate/floodgate/bench/middleware"
+	"github.com/go-floodgate/floodgate/bench/overredis"
 	"github.com/go-floodgate/floodgate/bench/report"
 	"github.com/go-floodgate/floodgate/bench/wire"
 )
@@ -25,22 +28,26 @@ func main() {
 	rounds := flag.Int("rounds", 6, "measurements of each number, taken in turn")
 	each := flag.Duration("each", 100*time.Millisecond, "how long one measurement takes")
 	keys := flag.Int("keys", 1_000_000, "how many keys there are, where there are many")
-	only := flag.String("only", "", "words with commas between: only scenarios whose name has one of them, and no document")
+	only := flag.String("only", "", "a regular expression: only the scenarios whose name it matches, such as 'hot key|redis', and no document")
 	quick := flag.Bool("quick", false, "the least of everything, to see that it runs, and no document")
 	folder := flag.String("o", "../docs", "the folder that the document and its pictures are written to")
 	flag.Parse()
 
 	size := measure.Size{Rounds: *rounds, Each: *each, Keys: *keys, Progress: progress}
-	if *only != "" {
-		size.Only = strings.Split(*only, ",")
-	}
 	if *quick {
 		size.Rounds, size.Each, size.Keys = 1, 2*time.Millisecond, 10_000
 	}
 	if *quick || *only != "" {
 		*folder = ""
 	}
-	if err := run(&size, *folder); err != nil {
+	var err error
+	if *only != "" {
+		size.Only, err = regexp.Compile(*only)
+	}
+	if err == nil {
+		err = run(&size, *folder, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -50,15 +57,16 @@ func kinds() []measure.Kind {
 	return []measure.Kind{
 		{Name: memory.Kind, New: memory.NewSession},
 		{Name: middleware.Kind, New: middleware.NewSession},
+		{Name: overredis.Kind, New: overredis.NewSession},
 		{Name: wire.ServerKind, New: wire.NewServer},
 		{Name: wire.LoadKind, New: wire.NewLoad},
 	}
 }
 
 // run measures, prints, and writes the document if there is a folder for it.
-func run(size *measure.Size, folder string) error {
+func run(size *measure.Size, folder string, out io.Writer) error {
 	var results measure.Results
-	start := time.Now()
+	machine := report.ThisMachine(slices.Concat(memory.Modules(), middleware.Modules(), overredis.Modules()))
 	if err := memory.Measure(size, started(memory.Kind), &results); err != nil {
 		return err
 	}
@@ -68,18 +76,18 @@ func run(size *measure.Size, folder string) error {
 	if err := wire.Measure(size, measure.Start, &results); err != nil {
 		return err
 	}
-	document := report.Document{
-		Machine:  report.ThisMachine(append(memory.Modules(), middleware.Modules()...)),
-		Results:  &results,
-		Sections: []report.Section{memory.Section(&results, size.Keys), middleware.Section(&results), wire.Section()},
-	}
-	document.Machine.Rounds, document.Machine.Took = size.Rounds, time.Since(start)
-	progress("")
-	if err := document.Print(os.Stdout); err != nil {
+	redis, err := overredis.Measure(size, started(overredis.Kind), &results)
+	if err != nil {
 		return err
 	}
-	if folder == "" {
-		return nil
+	progress("")
+	machine.Rounds, machine.Redis, machine.Took = size.Rounds, redis, time.Since(machine.Date)
+	document := report.Document{
+		Machine: machine, Results: &results,
+		Sections: []report.Section{memory.Section(&results, size.Keys), middleware.Section(&results), overredis.Section(&results), wire.Section()},
+	}
+	if err := document.Print(out); err != nil || folder == "" {
+		return err
 	}
 	return document.Write(folder)
 }

@@ -1,7 +1,7 @@
 package measure
 
 import (
-	"strings"
+	"regexp"
 	"time"
 )
 
@@ -10,19 +10,11 @@ type Size struct {
 	Rounds int
 	Each   time.Duration // of one measurement
 	Keys   int           // when there are many
-	// Only are words, one of which the name of a scenario must have; none means
-	// all of them.
-	Only []string
+	// Only is what the name of a scenario has to match; nil matches all.
+	Only *regexp.Regexp
 	// Progress is told what is being done.
 	Progress func(text string)
 }
 
 // Has reports whether a scenario is to be measured.
-func (s *Size) Has(scenario string) bool {
-	for _, word := range s.Only {
-		if strings.Contains(scenario, word) {
-			return true
-		}
-	}
-	return len(s.Only) == 0
-}
+func (s *Size) Has(scenario string) bool { return s.Only == nil || s.Only.MatchString(scenario) }

@@ -42,7 +42,7 @@ func TestLimits(t *testing.T) {
 // TestMeasure runs every scenario once.
 func TestMeasure(t *testing.T) {
 	var results measure.Results
-	size := measure.Size{Rounds: 2, Each: time.Millisecond, Keys: 2000, Progress: func(text string) { t.Log(text) }}
+	size := measure.Size{Rounds: 1, Each: time.Millisecond, Keys: 2000, Progress: func(text string) { t.Log(text) }}
 	if err := Measure(&size, NewSession, &results); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (b Bar) At(scenario, contender string) Bar {
 
 // negligible is what a promise of 0 forgives: what the runtime allocates for
 // itself meanwhile.
-const negligible = 0.001
+const negligible = 0.01
 
 // Met reports whether the promise is kept.
 func (b *Bar) Met() bool {

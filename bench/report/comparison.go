@@ -66,7 +66,7 @@ func (c *Comparison) table(r *measure.Results, bars []Bar, off map[row]string) (
 		ratio := theirs.Per(ours)
 		compared, spread, note := "", "", ""
 		if name != c.Ours && len(ratio) > 0 {
-			compared, spread = short(ratio.Median()), fmt.Sprintf("±%.0f %%", 50*ratio.Spread())
+			compared, spread = short(ratio.Median()), fmt.Sprintf("±%.0f %%", 50*math.Abs(ratio.Spread()))
 		}
 		isFloor := name == c.Floor || len(theirs) == 0 || c.Self != nil && c.Self(name)
 		if _, high := ratio.Quartiles(); name != c.Ours && !isFloor && high < 1 {

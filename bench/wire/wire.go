@@ -26,18 +26,22 @@ type Start func(kind, contender string) (measure.Session, error)
 
 // Measure runs all scenarios that size has.
 func Measure(size *measure.Size, start Start, results *measure.Results) (err error) {
-	var client measure.Session
+	var wanted []string
 	for _, framework := range middleware.Frameworks {
+		if size.Has(Scenario(framework)) {
+			wanted = append(wanted, framework)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	client, err := start(LoadKind, "client")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	for _, framework := range wanted {
 		scenario := Scenario(framework)
-		if !size.Has(scenario) {
-			continue
-		}
-		if client == nil {
-			if client, err = start(LoadKind, "client"); err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, client.Close()) }()
-		}
 		plan := measure.Plan{
 			Rounds:     size.Rounds,
 			Contenders: []string{middleware.Bare, middleware.Ours, peers[framework]},
