@@ -329,9 +329,7 @@ func TestATierResolverThatIsCutShortHasNotFailed(t *testing.T) {
 		var log bytes.Buffer
 		store := newModelStore()
 		l := mustNew(t, store, ratelimit.Policy{Name: "plan", Tiers: plans}, ratelimit.Logger(slog.New(slog.NewTextHandler(&log, nil))))
-		r := with("k1")
-		r.ctx = ended
-		if call, _ := begin(l, r); call.Proceed() || !errors.Is(call.Decision().Err, context.Canceled) || call.Decision().Reason != ratelimit.ReasonCanceled {
+		if call, _ := begin(l, &fakeRequest{ctx: ended, header: with("k1").header}); call.Proceed() || !errors.Is(call.Decision().Err, context.Canceled) || call.Decision().Reason != ratelimit.ReasonCanceled {
 			t.Errorf("decision %+v", call.Decision())
 		}
 		if log.Len() > 0 || len(store.charges) > 0 {
