@@ -118,7 +118,7 @@ func allCases() []testCase {
 	var all []testCase
 	for _, group := range [][]testCase{
 		answerCases(), refusalCases(), mountingCases(), peerCases(), keyCases(), accountCases(),
-		routeCases(), handlerCases(), writerCases(), endpointCases(), outcomeCases(), settlingCases(), countingCases(),
+		routeCases(), handlerCases(), writerCases(), endpointCases(), outcomeCases(), settlingCases(), listCases(), countingCases(),
 	} {
 		all = append(all, group...)
 	}
