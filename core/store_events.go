@@ -38,8 +38,8 @@ type SortingStore interface {
 // functions must be fast and safe for concurrent use. A nil function is left
 // out.
 type StoreObserver struct {
-	// Call is called after every call that left the process, from a goroutine
-	// of the store's own.
+	// Call is called after every call that left the process, on the goroutine
+	// that made it: one of the store's own or a request's.
 	Call func(StoreCall)
 	// Breaker is called when the state of a server's circuit breaker changes.
 	// It must not call the store.

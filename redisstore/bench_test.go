@@ -19,13 +19,27 @@ func BenchmarkTake(b *testing.B) {
 	for _, policies := range []int{1, 3} {
 		for _, goroutines := range []int{1, 16, 64, 256} {
 			b.Run(fmt.Sprintf("policies=%d/goroutines=%d", policies, goroutines), func(b *testing.B) {
-				client := redis.NewClient(&redis.Options{Addr: server.Addr})
+				client := redis.NewClient(Interruptible(&redis.Options{Addr: server.Addr}))
 				defer client.Close()
-				store := New(client, WithPrefix(freshPrefix()), WithBudget(10*time.Second))
+				store := New(client, WithPrefix(freshPrefix()), WithBudget(time.Second))
 				defer store.Close()
 				benchmarkTake(b, store, policies, goroutines)
 			})
 		}
+	}
+}
+
+// BenchmarkLone shows what it saves a lone caller to make its call itself.
+func BenchmarkLone(b *testing.B) {
+	server := redistest.Start(b)
+	for name, client := range clients() {
+		b.Run(name, func(b *testing.B) {
+			client := client(redis.Options{Addr: server.Addr})
+			defer client.Close()
+			store := New(client, WithPrefix(freshPrefix()), WithBudget(time.Second))
+			defer store.Close()
+			benchmarkTake(b, store, 1, 1)
+		})
 	}
 }
 

@@ -25,6 +25,11 @@ func TestConformance(t *testing.T) {
 	// What another instance resets is seen with a delay, by a clock that does
 	// not stand still: see TestDenialCacheForgets.
 	t.Run("denial cache", func(t *testing.T) { conform(t, standalone, false) })
+	t.Run("interruptible", func(t *testing.T) {
+		conform(t, func(testing.TB) redis.UniversalClient {
+			return redis.NewClient(Interruptible(&redis.Options{Addr: server.Addr, ReadTimeout: time.Hour, WriteTimeout: time.Hour}))
+		}, true, WithDenialCache(0, 0))
+	})
 	t.Run("cluster", func(t *testing.T) {
 		cluster := redistest.StartCluster(t, 0)
 		conform(t, func(testing.TB) redis.UniversalClient { return clusterClient(cluster) }, true, WithDenialCache(0, 0))

@@ -15,9 +15,13 @@ type counters struct {
 	leased, spent, returned, hits atomic.Uint64
 }
 
-func (c *counters) refused(err error) {
-	if errors.Is(err, ErrBreakerOpen) {
+// note notes why a request failed.
+func (c *counters) note(err error) {
+	switch {
+	case errors.Is(err, ErrBreakerOpen):
 		c.refusals.Add(1)
+	case errors.Is(err, ErrTimeout):
+		c.timeouts.Add(1)
 	}
 }
 

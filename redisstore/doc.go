@@ -19,7 +19,9 @@
 //
 // Requests that arrive while others are under way travel together: many
 // decisions in one call, with no added wait and no timer. Each keeps its own
-// context, result and error.
+// context, result and error. A request that comes alone is sent on its caller's
+// own goroutine if the client's connections can be taken from it, so that it
+// still leaves in time: see [Interruptible].
 //
 // # When Redis fails
 //

@@ -28,6 +28,14 @@ func ExampleNew() {
 	// Output: true <nil>
 }
 
+func ExampleInterruptible() {
+	client := redis.NewClient(redisstore.Interruptible(&redis.Options{Addr: "localhost:6379", PoolSize: 50}))
+	defer client.Close()
+	store := redisstore.New(client)
+	fmt.Println(store.Close())
+	// Output: <nil>
+}
+
 func ExampleOpen() {
 	store, err := redisstore.Open("redis://localhost:7000,localhost:7001,localhost:7002",
 		redisstore.WithPrefix("shop:"), redisstore.WithBudget(50*time.Millisecond))

@@ -22,7 +22,7 @@ const (
 	maxAbandoned = 64
 )
 
-// background is the context of calls: they outlive the requests in them.
+// background is the context of what outlives the requests that began it.
 var background = context.Background()
 
 // sender is what a lane needs of a client.
@@ -50,31 +50,11 @@ type lane struct {
 
 	roundTrip atomic.Int64 // the shortest of late, in nanoseconds
 
-	contexts contexts
-}
+	// lone says that the last call carried a single request, steady that it was
+	// answered and could have been interrupted: see direct.
+	lone, steady bool
 
-// contexts gives calls a context that ends one to two budgets after they began.
-// Calls that begin within one budget share one, which is cheaper than a timer
-// for each; those who wait for them have timers of their own.
-type contexts struct {
-	mu            sync.Mutex
-	current       context.Context
-	renew         time.Time
-	cancel, older context.CancelFunc
-}
-
-func (c *contexts) get(now time.Time, budget time.Duration) context.Context {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.current == nil || !now.Before(c.renew) {
-		if c.older != nil {
-			c.older() // its calls are over
-		}
-		c.older = c.cancel
-		c.current, c.cancel = context.WithDeadline(background, now.Add(2*budget)) //nolint:gosec // older ends it
-		c.renew = now.Add(budget)
-	}
-	return c.current
+	shared sharedErrand
 }
 
 func newLane(s *Store, server string, client sender) *lane {
@@ -191,7 +171,7 @@ func (l *lane) run(b *batch) {
 		if !l.fill(b, r) {
 			break
 		}
-		l.exchange(b, r)
+		l.exchange(background, l.shared.get(time.Now(), l.store.budget), b, r)
 		if l.wasLeftBehind(b) {
 			break
 		}
@@ -228,6 +208,7 @@ func (l *lane) fill(b *batch, r *runner) bool {
 		return false
 	}
 	b.started = time.Now()
+	l.lone = len(r.calls) == 1
 	l.startUnlock() // for what is left
 	return true
 }
@@ -247,24 +228,30 @@ func (l *lane) wasLeftBehind(b *batch) bool {
 	return false
 }
 
-// exchange makes one call.
-func (l *lane) exchange(b *batch, r *runner) {
+// exchange makes one call, as an errand. That its caller left early is not
+// Redis' failure; that of calls which several wait for is nobody.
+func (l *lane) exchange(caller context.Context, e *errand, b *batch, r *runner) {
 	if err := l.enter(b); err != nil {
 		r.fail(err)
 		return
 	}
 	started := time.Now()
-	err := r.exchange(l)
+	err := r.exchange(e, l)
 	took := time.Since(started)
 	if err == nil {
 		l.measure(took)
 	}
+	left := err != nil && caller.Err() != nil
 	l.mu.Lock()
 	report, late := b.report, b.overdue
 	b.report = nil
+	l.steady = err == nil && e.interruptible()
 	l.mu.Unlock()
-	if report != nil {
+	if report != nil && !left {
 		report(err)
+	}
+	if left {
+		err = caller.Err()
 	}
 	l.store.called(Call{Server: l.server, Requests: len(r.calls), Duration: took, Late: late, Err: err})
 	r.finish()

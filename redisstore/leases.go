@@ -51,6 +51,7 @@ type lease struct {
 	until   time.Duration
 	flight  chan struct{} // closed when the caller is back that asks for more
 	fetched int64         // how much more
+	refused time.Duration // until when nothing is taken ahead, since the limit is near
 
 	// The key's rate: units asked for in this period and the one before, each
 	// as long as a lease lives.
@@ -106,7 +107,7 @@ func (l *leases) take(ctx context.Context, r *request, charges []ratelimit.Charg
 			l.store.counters.spent.Add(uint64(c.Cost))
 			return nil
 		}
-		flight, ahead := held.flight, l.ahead(held, c)
+		flight, ahead := held.flight, l.ahead(held, now, c)
 		if flight == nil && ahead > 0 {
 			held.flight, held.fetched = make(chan struct{}), ahead
 		}
@@ -125,7 +126,10 @@ func (l *leases) take(ctx context.Context, r *request, charges []ratelimit.Charg
 
 // ahead is how many units to take beyond what a request needs: what the key's
 // rate will need in a lease's life.
-func (l *leases) ahead(held *lease, c *ratelimit.Charge) int64 {
+func (l *leases) ahead(held *lease, now time.Duration, c *ratelimit.Charge) int64 {
+	if now < held.refused {
+		return 0
+	}
 	rate := max(held.asked, held.askedBefore) - c.Cost
 	return max(0, min(rate, l.most[c.Policy], c.Limit.Capacity()/leaseCapacity))
 }
@@ -159,8 +163,9 @@ func (l *leases) landed(held *lease, asked time.Duration, err error, answers []r
 		return nil, 0
 	}
 	if !answers[0].Allowed || !answers[1].Allowed {
-		// The limit is near: from here on every request is Redis' to decide.
-		held.asked, held.askedBefore = 0, 0
+		// The limit is near: for a while every request is Redis' to decide, and
+		// its denials are remembered.
+		held.refused = asked + lifeOf(&held.limit)
 		return nil, 0
 	}
 	back = l.unspent(nil, held)

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"slices"
 	"sync"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -48,7 +49,7 @@ func (s *Store) Watch(o Observer) {
 	s.observers.mu.Lock()
 	defer s.observers.mu.Unlock()
 	// What others are reading stays as it is.
-	s.observers.all = append(s.observers.all[:len(s.observers.all):len(s.observers.all)], o)
+	s.observers.all = append(slices.Clip(s.observers.all), o)
 }
 
 // current are the observers there are. No lock is held while they are told.

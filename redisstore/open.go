@@ -48,7 +48,7 @@ func newClient(address string) (redis.UniversalClient, error) {
 		if err != nil {
 			return nil, withoutURL(err)
 		}
-		return redis.NewClient(opt), nil
+		return redis.NewClient(Interruptible(opt)), nil
 	}
 	for _, host := range others {
 		query.Add("addr", host)
@@ -59,12 +59,16 @@ func newClient(address string) (redis.UniversalClient, error) {
 		if err != nil {
 			return nil, withoutURL(err)
 		}
+		opt.ContextTimeoutEnabled = true
+		opt.Dialer = interruptible(defaultDialer(&redis.Options{DialTimeout: opt.DialTimeout, TLSConfig: opt.TLSConfig}))
 		return redis.NewFailoverClient(opt), nil
 	}
 	opt, err := redis.ParseClusterURL(settings.String())
 	if err != nil {
 		return nil, withoutURL(err)
 	}
+	opt.ContextTimeoutEnabled = true
+	opt.Dialer = interruptible(defaultDialer(&redis.Options{DialTimeout: opt.DialTimeout, TLSConfig: opt.TLSConfig}))
 	return redis.NewClusterClient(opt), nil
 }
 

@@ -167,39 +167,57 @@ func (w *watched) recovers() {
 }
 
 func TestKilledAndRestarted(t *testing.T) {
-	server := redistest.Start(t)
-	w := watch(t, server.Client())
-	w.works()
-	server.Kill()
-	w.obeys()
-	server.Run() // with no script and no key
-	w.recovers()
+	for name, client := range clients() {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			w := watch(t, client(redis.Options{Addr: server.Addr}))
+			w.works()
+			server.Kill()
+			w.obeys()
+			server.Run() // with no script and no key
+			w.recovers()
+		})
+	}
 }
 
 func TestPaused(t *testing.T) {
-	server := redistest.Start(t)
-	w := watch(t, redis.NewClient(&redis.Options{Addr: server.Addr, ReadTimeout: time.Second}))
-	w.works()
-	server.Pause()
-	w.obeys()
-	server.Resume()
-	w.recovers()
+	for name, client := range clients() {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			w := watch(t, client(redis.Options{Addr: server.Addr, ReadTimeout: time.Second}))
+			w.works()
+			server.Pause()
+			w.obeys()
+			server.Resume()
+			w.recovers()
+		})
+	}
+}
+
+// clients are clients whose calls the store hands to a goroutine of its own,
+// and such whose calls it makes on the callers' if they are alone.
+func clients() map[string]func(redis.Options) redis.UniversalClient {
+	return map[string]func(redis.Options) redis.UniversalClient{
+		"plain":         func(o redis.Options) redis.UniversalClient { return redis.NewClient(&o) },
+		"interruptible": func(o redis.Options) redis.UniversalClient { return redis.NewClient(Interruptible(&o)) },
+	}
 }
 
 func TestBlackHole(t *testing.T) {
 	server := redistest.Start(t)
 	for _, c := range []struct {
 		name    string
-		options redis.Options
+		options *redis.Options
 	}{
-		{"defaults", redis.Options{ReadTimeout: time.Second}},
-		{"long timeouts and retries", redis.Options{ReadTimeout: 5 * time.Second, MaxRetries: 5, ContextTimeoutEnabled: false}},
-		{"contexts obeyed", redis.Options{ContextTimeoutEnabled: true, PoolSize: 1}},
+		{"defaults", &redis.Options{ReadTimeout: time.Second}},
+		{"long timeouts and retries", &redis.Options{ReadTimeout: 5 * time.Second, MaxRetries: 5, ContextTimeoutEnabled: false}},
+		{"contexts obeyed", &redis.Options{ContextTimeoutEnabled: true, PoolSize: 1}},
+		{"interruptible", Interruptible(&redis.Options{})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			proxy := redistest.NewProxy(t, server.Addr)
 			c.options.Addr = proxy.Addr
-			w := watch(t, redis.NewClient(&c.options))
+			w := watch(t, redis.NewClient(c.options))
 			w.works()
 			proxy.BlackHole()
 			w.obeys()
@@ -253,21 +271,25 @@ func TestDemotedMaster(t *testing.T) {
 // TestPoolExhausted has the application use every connection for something
 // that blocks.
 func TestPoolExhausted(t *testing.T) {
-	server := redistest.Start(t)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 2, ReadTimeout: 10 * time.Second})
-	w := watch(t, client)
-	w.works()
-	var wait sync.WaitGroup
-	for range 2 {
-		wait.Go(func() { client.BLPop(context.Background(), 0, "blocker") })
+	for name, make := range clients() {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			client := make(redis.Options{Addr: server.Addr, PoolSize: 2, ReadTimeout: 10 * time.Second})
+			w := watch(t, client)
+			w.works()
+			var wait sync.WaitGroup
+			for range 2 {
+				wait.Go(func() { client.BLPop(context.Background(), 0, "blocker") })
+			}
+			redistest.Eventually(t, "both connections block", func() bool {
+				return client.PoolStats().TotalConns == 2 && client.PoolStats().IdleConns == 0
+			})
+			w.obeys()
+			server.Do("RPUSH", "blocker", "1", "2")
+			wait.Wait()
+			w.recovers()
+		})
 	}
-	redistest.Eventually(t, "both connections block", func() bool {
-		return client.PoolStats().TotalConns == 2 && client.PoolStats().IdleConns == 0
-	})
-	w.obeys()
-	server.Do("RPUSH", "blocker", "1", "2")
-	wait.Wait()
-	w.recovers()
 }
 
 func TestSlow(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 const latest = 1<<53 - 1
 
 // program is one run of the script: some calls whose keys lie in one place.
-// script.lua has the format. It is reused.
+// script/main.lua has the format. It is reused.
 type program struct {
 	calls []*call
 
@@ -36,6 +36,7 @@ const (
 	hasLogs int64 = 1 << iota
 	hasChanges
 	hasSeveral
+	isOne // and nothing else
 )
 
 // keyShape is what tells how a key's state is written.
@@ -172,8 +173,12 @@ func (p *program) integer(n int64) {
 // microseconds, or -1 for the server's own.
 func (p *program) command(now int64) *command {
 	text := appendArray(p.text[:0], 3+4*len(p.limits)+p.count)
+	kinds := p.kinds
+	if kinds == 0 && len(p.calls) == 1 {
+		kinds = isOne
+	}
 	text = appendInt(text, now)
-	text = appendInt(text, p.kinds)
+	text = appendInt(text, kinds)
 	text = appendInt(text, int64(len(p.limits)))
 	for i := range p.limits {
 		l := &p.limits[i]

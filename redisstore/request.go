@@ -134,14 +134,22 @@ func (r *request) take(ctx context.Context, results []ratelimit.Result) error {
 		return r.takeSpread(ctx, results)
 	}
 	p := &r.parts[0]
-	if err := r.send(p); err != nil {
-		return err
-	}
-	if err := r.wait(ctx, p, r.store.budget); err != nil {
+	if err := r.call(ctx, p); err != nil {
 		return err
 	}
 	copy(results, p.call.results)
 	return nil
+}
+
+// call sends a part and waits for its answer.
+func (r *request) call(ctx context.Context, p *part) error {
+	if p.lane.direct(ctx, p.call) {
+		return r.answered(p)
+	}
+	if err := r.send(p); err != nil {
+		return err
+	}
+	return r.wait(ctx, p, r.store.budget)
 }
 
 // sendAll sends adjustments and waits for all of them. The first error is
@@ -152,6 +160,9 @@ func (r *request) sendAll(ctx context.Context) error {
 		if first == nil {
 			first = err
 		}
+	}
+	if len(r.parts) == 1 {
+		return r.call(ctx, &r.parts[0])
 	}
 	deadline := time.Now().Add(r.store.budget)
 	for i := range r.parts {
@@ -171,7 +182,7 @@ func (r *request) sendAll(ctx context.Context) error {
 func (r *request) send(p *part) error {
 	err := p.lane.send(p.call)
 	if err != nil {
-		r.store.counters.refused(err)
+		r.store.counters.note(err)
 		p.call.release()
 		p.call = nil
 	}
@@ -194,7 +205,7 @@ func (r *request) wait(ctx context.Context, p *part, budget time.Duration) error
 		}
 	case <-c.timer.C:
 		if c.abandon() {
-			err = ErrTimeout
+			err = p.lane.noAnswer()
 		} else {
 			<-c.done
 		}
@@ -202,16 +213,21 @@ func (r *request) wait(ctx context.Context, p *part, budget time.Duration) error
 	if err != nil {
 		p.call = nil // the runner's now
 		if errors.Is(err, ErrTimeout) {
-			r.store.counters.timeouts.Add(1)
+			r.store.counters.note(err)
 			p.lane.timedOut()
 		}
 		return err
 	}
 	c.timer.Stop()
-	if c.err != nil {
-		err = c.err
-		r.store.counters.refused(err)
-		c.release()
+	return r.answered(p)
+}
+
+// answered is the error of a part that has its answer.
+func (r *request) answered(p *part) error {
+	err := p.call.err
+	if err != nil {
+		r.store.counters.note(err)
+		p.call.release()
 		p.call = nil
 	}
 	return err

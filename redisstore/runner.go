@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -18,7 +17,8 @@ type runner struct {
 	programs []*program
 	spare    []*program
 	bySlot   map[uint32]*program
-	errs     []error // of programs
+	cmds     []redis.Cmder // of programs
+	errs     []error       // of programs
 }
 
 var runners = sync.Pool{New: func() any { return &runner{bySlot: make(map[uint32]*program)} }}
@@ -31,6 +31,8 @@ func (r *runner) reset() {
 	for _, p := range r.programs {
 		p.reset()
 	}
+	clear(r.cmds)
+	r.cmds = r.cmds[:0]
 	r.spare = append(r.spare, r.programs...)
 	r.programs, r.errs = r.programs[:0], r.errs[:0]
 	clear(r.bySlot)
@@ -67,23 +69,20 @@ func (r *runner) build() {
 
 // exchange makes the call to Redis. The error is that of the call; those of
 // programs are kept for finish.
-func (r *runner) exchange(l *lane) error {
+func (r *runner) exchange(ctx context.Context, l *lane) error {
 	r.build()
-	ctx := l.contexts.get(time.Now(), l.store.budget)
 	now := l.store.scriptTime()
-	cmds := make([]redis.Cmder, len(r.programs))
-	for i, p := range r.programs {
-		cmds[i] = p.command(now)
+	for _, p := range r.programs {
+		r.cmds = append(r.cmds, p.command(now))
 	}
-	send(ctx, l.client, cmds)
+	send(ctx, l.client, r.cmds)
 	if unknown := r.unknownScript(); len(unknown) > 0 {
 		send(ctx, l.client, unknown)
 	}
 	var failure error
 	answered := false
 	for _, p := range r.programs {
-		err := p.cmd.Err()
-		err = asTimeout(err)
+		err := l.timeout(p.cmd.Err())
 		if err == nil {
 			answered = true
 		} else if failure == nil {
@@ -97,20 +96,29 @@ func (r *runner) exchange(l *lane) error {
 	return failure
 }
 
-// asTimeout is ErrTimeout for the client's own ways of saying so.
-func asTimeout(err error) error {
+// timeout is ErrTimeout, with what is known of the cause, for the client's own
+// ways of saying so.
+func (l *lane) timeout(err error) error {
 	if err == nil {
 		return nil
 	}
 	var network net.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return ErrTimeout
+		return l.noAnswer()
 	case errors.As(err, &network) && network.Timeout():
 		return fmt.Errorf("%w (%w)", ErrTimeout, err)
 	default:
 		return err
 	}
+}
+
+// noAnswer is ErrTimeout and, if the server can't even be reached, why.
+func (l *lane) noAnswer() error {
+	if cause := dialFailures.of(l.server); cause != nil {
+		return fmt.Errorf("%w (%w)", ErrTimeout, cause)
+	}
+	return ErrTimeout
 }
 
 func send(ctx context.Context, client sender, cmds []redis.Cmder) {

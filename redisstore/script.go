@@ -2,32 +2,39 @@ package redisstore
 
 import (
 	"crypto/sha1" //nolint:gosec // the name by which Redis knows a script
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"strings"
 )
 
-// scriptText is what Redis is sent: script.lua without its comments.
-var scriptText = stripComments(scriptSource)
+// scriptText is what Redis is sent: script/main.lua with what it is made of,
+// without comments.
+var scriptText = assemble("main")
 
-//go:embed script.lua
-var scriptSource string
+//go:embed script/*.lua
+var scriptSources embed.FS
 
 var scriptSHA = func() string {
 	sum := sha1.Sum([]byte(scriptText)) //nolint:gosec // see the import
 	return hex.EncodeToString(sum[:])
 }()
 
-// stripComments drops lines that are comments and white space that means
-// nothing.
-func stripComments(source string) string {
-	var kept strings.Builder
-	for line := range strings.Lines(source) {
+// assemble puts the text of name.lua in the place of each line "--> name", and
+// drops lines that are comments and white space that means nothing.
+func assemble(name string) string {
+	source, err := scriptSources.ReadFile("script/" + name + ".lua")
+	if err != nil {
+		panic(err) //nolint:forbidigo // a programmer's mistake at start
+	}
+	var made strings.Builder
+	for line := range strings.Lines(string(source)) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "--") {
-			kept.WriteString(line)
-			kept.WriteByte('\n')
+		if part, ok := strings.CutPrefix(line, "--> "); ok {
+			made.WriteString(assemble(part))
+		} else if line != "" && !strings.HasPrefix(line, "--") {
+			made.WriteString(line)
+			made.WriteByte('\n')
 		}
 	}
-	return kept.String()
+	return made.String()
 }

@@ -51,14 +51,14 @@ func (l load) partitions() []string {
 // at spreads decisions over the keys.
 func at(i, keys int) int { return i * 7919 % keys }
 
-func goRedis(address string) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: address, PoolSize: 64})
+func settings(address string) *redis.Options {
+	return &redis.Options{Addr: address, PoolSize: 64}
 }
 
 func floodgate(name string, policies int, l load) func(string) (contender, error) {
 	return func(address string) (contender, error) {
-		client := goRedis(address)
-		options := []redisstore.Option{redisstore.WithPrefix("bench:"), redisstore.WithBudget(10 * time.Second)}
+		client := redis.NewClient(redisstore.Interruptible(settings(address)))
+		options := []redisstore.Option{redisstore.WithPrefix("bench:"), redisstore.WithBudget(time.Second)}
 		names := []string{"first", "second", "third"}[:policies]
 		if l.lease > 0 {
 			options = append(options, redisstore.WithLease("first", l.lease))
@@ -86,7 +86,7 @@ func floodgate(name string, policies int, l load) func(string) (contender, error
 
 func redisRate(policies int, l load) func(string) (contender, error) {
 	return func(address string) (contender, error) {
-		client := goRedis(address)
+		client := redis.NewClient(settings(address))
 		limiter := redis_rate.NewLimiter(client)
 		limit := redis_rate.Limit{Rate: int(l.rate), Burst: int(l.burst), Period: time.Second}
 		if l.rate == 0 {

@@ -95,20 +95,34 @@ func cpuTime() float64 {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
-// report prints medians, and how they compare with the first contender's.
+// report prints medians. What is compared with the first contender is compared
+// round by round, and the median of that is printed: what drifts from round to
+// round has no part in it.
 func report(to io.Writer, contenders []contender, series [][]measurement) {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\tdecisions/s\tratio\tspread\tp50 µs\tp99 µs\tp99 ratio\tallocs\tclient µs\tserver µs\t")
-	var base measurement
 	for i, c := range contenders {
 		m := medians(series[i])
-		if i == 0 {
-			base = m
-		}
-		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.0f%%\t%.0f\t%.0f\t%.2f\t%.1f\t%.1f\t%.1f\t\n", c.name, m.perSecond, m.perSecond/base.perSecond,
-			spread(series[i]), micros(m.p50), micros(m.p99), micros(m.p99)/micros(base.p99), m.allocs, m.clientCPU, m.serverCPU)
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.0f%%\t%.0f\t%.0f\t%.2f\t%.1f\t%.1f\t%.1f\t\n", c.name, m.perSecond,
+			ratio(series[i], series[0], func(m measurement) float64 { return m.perSecond }), spread(series[i]),
+			micros(m.p50), micros(m.p99), ratio(series[i], series[0], func(m measurement) float64 { return float64(m.p99) }),
+			m.allocs, m.clientCPU, m.serverCPU)
 	}
 	_ = w.Flush()
+}
+
+// ratio is the median, over the rounds, of one contender's value by another's.
+func ratio(all, base []measurement, value func(measurement) float64) float64 {
+	ratios := make([]float64, len(all))
+	for i := range all {
+		ratios[i] = value(all[i]) / value(base[i])
+	}
+	return median(ratios)
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
@@ -119,8 +133,7 @@ func medians(all []measurement) measurement {
 		for i, m := range all {
 			values[i] = value(m)
 		}
-		slices.Sort(values)
-		return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+		return median(values)
 	}
 	return measurement{
 		perSecond: of(func(m measurement) float64 { return m.perSecond }),

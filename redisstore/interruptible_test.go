@@ -1,0 +1,111 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// An errand ends what it does on a connection, and nothing of the call that has
+// the connection after it.
+func TestErrandInterrupts(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	c := &conn{Conn: ours}
+	read := func() error {
+		_, err := c.Read(make([]byte, 1))
+		return err
+	}
+	use := func(e *errand, set func(time.Time) error) {
+		if err := set(e.deadline); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	e := newErrand(time.Hour)
+	use(e, c.SetReadDeadline)
+	waiting := make(chan error)
+	go func() { waiting <- read() }()
+	e.end(context.Canceled)
+	if err := <-waiting; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a read that was under way: %v", err)
+	}
+	use(e, c.SetReadDeadline)
+	if err := read(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a read that began when the errand had ended: %v", err)
+	}
+	e.close()
+
+	for name, next := range map[string]time.Time{"none": {}, "go-redis' own": time.Now().Round(0).Add(time.Hour)} {
+		e := newErrand(time.Hour)
+		use(e, c.SetDeadline)
+		if err := c.SetDeadline(next); err != nil {
+			t.Fatal(err)
+		}
+		e.end(context.Canceled)
+		go func() { _, _ = theirs.Write([]byte("x")) }()
+		if err := read(); err != nil {
+			t.Errorf("another call on the connection, deadline %s: %v", name, err)
+		}
+		e.close()
+		if errands.find(e.deadline) != nil {
+			t.Error("an errand that is closed is left over")
+		}
+	}
+}
+
+// An errand is a context that ends by itself.
+func TestErrandExpires(t *testing.T) {
+	e := newErrand(time.Millisecond)
+	<-e.Done()
+	if err := e.Err(); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Err: %v", err)
+	}
+	one, other := newErrand(time.Hour), newErrand(time.Hour)
+	other.close()
+	other.deadline = one.deadline
+	errands.add(other)
+	if one.deadline.Equal(other.deadline) || errands.find(one.deadline) != one || errands.find(other.deadline) != other {
+		t.Error("two errands can't be told apart")
+	}
+	one.close()
+	other.close()
+}
+
+// Interruptible leaves the options as they were, and TLS switched on.
+func TestInterruptibleOptions(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed with the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	first := make(chan byte, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		b := make([]byte, 1)
+		_, _ = conn.Read(b)
+		first <- b[0]
+	}()
+	options := &redis.Options{Addr: listener.Addr().String(), TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
+	made := Interruptible(options)
+	if options.Dialer != nil || options.ContextTimeoutEnabled || !made.ContextTimeoutEnabled {
+		t.Errorf("the options are changed: %+v", options)
+	}
+	if _, err := made.Dialer(context.Background(), "tcp", options.Addr); err == nil {
+		t.Error("a handshake with nobody succeeds")
+	}
+	if b := <-first; b != 22 { // a TLS handshake
+		t.Errorf("the first byte sent is %d: a password would be in clear", b)
+	}
+}
