@@ -15,18 +15,14 @@ import (
 	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
-// directly is whether the next request would be made on its caller's
+// directly is whether a request that comes alone would be sent on its caller's
 // goroutine.
-func directly(s *Store) bool {
-	l := s.router.first
-	b := l.alone()
-	if b == nil {
-		return false
-	}
+func directly(s *Store) bool { return s.router.first.sendsDirectly() }
+
+func (l *lane) sendsDirectly() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.removeLocked(b)
-	return true
+	return l.lone && l.steady
 }
 
 // lone is a store whose lone requests are made on their callers' goroutines.
@@ -185,9 +181,7 @@ func TestOpenIsDirect(t *testing.T) {
 			redistest.Eventually(t, "a lone request needs no other goroutine", func() bool {
 				_ = s.Take(context.Background(), []ratelimit.Charge{charge("client", hourly, 1)}, make([]ratelimit.Result, 1))
 				l, _ := s.router.place(s.keyOf(charge("client", hourly, 1)))
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				return l.lone && l.steady
+				return l.sendsDirectly()
 			})
 		})
 	}

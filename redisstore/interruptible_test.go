@@ -20,8 +20,17 @@ func TestErrandInterrupts(t *testing.T) {
 	defer theirs.Close()
 	c := &conn{Conn: ours}
 	read := func() error {
-		_, err := c.Read(make([]byte, 1))
-		return err
+		answer := make(chan error, 1)
+		go func() {
+			_, err := c.Read(make([]byte, 1))
+			answer <- err
+		}()
+		select {
+		case err := <-answer:
+			return err
+		case <-time.After(guard):
+			return errors.New("it goes on")
+		}
 	}
 	use := func(e *errand, set func(time.Time) error) {
 		if err := set(e.deadline); err != nil {
