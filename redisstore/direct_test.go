@@ -16,13 +16,17 @@ import (
 )
 
 // directly is whether a request that comes alone would be sent on its caller's
-// goroutine.
-func directly(s *Store) bool { return s.router.first.sendsDirectly() }
-
-func (l *lane) sendsDirectly() bool {
+// goroutine, once nothing is under way.
+func directly(l *lane) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lone && l.steady
+}
+
+func idle(l *lane) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.active) == 0 && l.abandoned == 0
 }
 
 // lone is a store whose lone requests are made on their callers' goroutines.
@@ -32,8 +36,9 @@ func lone(t *testing.T, address string, budget time.Duration, options ...Option)
 		append([]Option{WithBudget(budget)}, options...)...)
 	redistest.Eventually(t, "a lone request needs no other goroutine", func() bool {
 		take(t, s, charge("warm", hourly, 1))
-		return directly(s)
+		return directly(s.router.first)
 	})
+	redistest.Eventually(t, "the next request is alone", func() bool { return idle(s.router.first) })
 	return s
 }
 
@@ -52,7 +57,7 @@ func TestDirectOnlyIfInterruptible(t *testing.T) {
 			for range 5 {
 				take(t, s, charge("client", hourly, 1))
 			}
-			if directly(s) {
+			if directly(s.router.first) {
 				t.Error("a request is made on its caller's goroutine")
 			}
 		})
@@ -101,13 +106,13 @@ func TestDirectLeaves(t *testing.T) {
 			if now := proxy.Passed(); now != passed {
 				t.Errorf("%d answers came through", now-passed)
 			}
-			if directly(s) {
+			if directly(s.router.first) {
 				t.Error("the next request is in danger of the same")
 			}
 			proxy.Release()
 			redistest.Eventually(t, "all is well again", func() bool {
 				_ = s.Take(context.Background(), []ratelimit.Charge{charge("warm", hourly, 1)}, make([]ratelimit.Result, 1))
-				return directly(s)
+				return directly(s.router.first)
 			})
 			if n := left(t, s, "client", hourly); n < 99 {
 				t.Errorf("%d were counted of a request that was sent once", 100-n)
@@ -147,7 +152,7 @@ func TestDirectFaults(t *testing.T) {
 	for range 3 {
 		server.Do("SCRIPT", "FLUSH")
 		take(t, s, charge("forgotten", hourly, 1))
-		if !directly(s) {
+		if !directly(s.router.first) {
 			t.Error("a script that was forgotten is a failure")
 		}
 	}
@@ -181,7 +186,7 @@ func TestOpenIsDirect(t *testing.T) {
 			redistest.Eventually(t, "a lone request needs no other goroutine", func() bool {
 				_ = s.Take(context.Background(), []ratelimit.Charge{charge("client", hourly, 1)}, make([]ratelimit.Result, 1))
 				l, _ := s.router.place(s.keyOf(charge("client", hourly, 1)))
-				return l.sendsDirectly()
+				return directly(l)
 			})
 		})
 	}
