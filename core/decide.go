@@ -71,8 +71,9 @@ func (l *Limiter) ask(r *Request, w *work) (reason Reason, listed verdict) {
 			reason = ReasonWithinLimits
 			continue
 		}
+		limit = forKey(p, limit, w.keys[start:])
 		mode := ModeEnforce
-		if p.Shadow {
+		if limit.Shadow {
 			mode = ModeShadow
 		}
 		w.keys = append(w.keys, limit.part...)
@@ -148,7 +149,7 @@ func (l *Limiter) degrade(ctx context.Context, w *work, cause error) {
 	d := &w.decision
 	var closed, local bool
 	for i := range w.asked {
-		if p := w.asked[i].policy; !p.Shadow {
+		if p := w.asked[i].policy; !w.asked[i].limit.Shadow {
 			closed = closed || p.OnStoreFailure == FailClosed
 			local = local || p.OnStoreFailure == FailLocal
 		}

@@ -112,6 +112,9 @@ type PolicyLimit struct {
 	// part is what the partitions that are counted under the limit end in.
 	part   string
 	advert *advert
+	// watched is the same limit for the keys that the policy isn't enforced
+	// for, if there are any.
+	watched *PolicyLimit
 	// local is what applies while the fallback store decides, if it may.
 	local *PolicyLimit
 }

@@ -14,9 +14,7 @@ func (p *policy) compileEndpoints() (err error) {
 		if err := p.validLimit(l); err != nil {
 			return nil, err
 		}
-		made := p.limitOf("", l)
-		made.Endpoint = of.String()
-		made.part = joiner + string(textPartition(kindEndpoint, made.Endpoint))
+		made := p.complete(PolicyLimit{Endpoint: of.String(), part: joiner + string(textPartition(kindEndpoint, of.String())), Limit: l})
 		return &made, nil
 	})
 	if err != nil {

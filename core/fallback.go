@@ -25,9 +25,11 @@ func (p *policy) share(whole *PolicyLimit) {
 	if p.replicas == 0 || whole.Limit.IsUnlimited() {
 		return
 	}
-	divided := p.limitOf(whole.Tier, whole.Limit.dividedBy(p.replicas))
-	divided.Endpoint = whole.Endpoint
+	divided := p.complete(PolicyLimit{Tier: whole.Tier, Endpoint: whole.Endpoint, part: whole.part, Limit: whole.Limit.dividedBy(p.replicas)})
 	whole.local = &divided
+	if whole.watched != nil {
+		whole.watched.local = divided.watched
+	}
 }
 
 // dividedBy is one replica's share of a limit: rounded down, but at least 1 of

@@ -128,10 +128,10 @@ func (p *policy) compilePenalty() error {
 }
 
 // guard adds the charge of the penalty that guards the one just added. A quota
-// of 0 refuses all, which is no offence.
+// of 0 refuses all, which is no offence, and who is only watched offends nobody.
 func (w *work) guard(p *policy, mode Mode) {
 	guarded := &w.charges[len(w.charges)-1]
-	if p.penalty == nil || guarded.Limit.Quota == 0 {
+	if p.penalty == nil || w.asked[len(w.asked)-1].limit.Shadow || guarded.Limit.Quota == 0 {
 		return
 	}
 	charge := Charge{Policy: p.Name, Partition: guarded.Partition, Limit: p.penalty.Limit, Cost: 1, Mode: ModePenalty}

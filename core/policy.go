@@ -71,6 +71,13 @@ type Policy struct {
 	// Shadow makes the policy count and report but never refuse. It is not
 	// advertised to clients.
 	Shadow bool
+	// EnforcedPercent is for how many of its keys the policy is enforced, 1 to
+	// 100 percent; 0 is all. For the other keys it is in shadow. Which keys
+	// they are depends on the policy's name and the key alone, so that it is
+	// the same in every process and stays so, and a key that the policy is
+	// enforced for stays among them when the percentage grows. Shadow goes
+	// before it.
+	EnforcedPercent int
 	// Hidden keeps the policy from clients: it refuses, but its numbers and
 	// name are in no header and no body.
 	Hidden bool
@@ -164,6 +171,9 @@ func (p *policy) compile() (err error) {
 			return exemption.err
 		}
 	}
+	if err = p.validRollout(); err != nil {
+		return err
+	}
 	if err = p.compilePenalty(); err != nil {
 		return err
 	}
@@ -205,10 +215,16 @@ func (p *policy) validLimit(l Limit) error {
 }
 
 func (p *policy) limitOf(tier string, l Limit) PolicyLimit {
-	made := PolicyLimit{Policy: p.Name, Tier: tier, Limit: l, Shadow: p.Shadow, Hidden: p.Hidden}
-	if !p.Shadow && !p.Hidden && !l.IsUnlimited() {
-		made.advert = newAdvert(p.Name, l)
+	return p.complete(PolicyLimit{Tier: tier, Limit: l})
+}
+
+// complete fills in what all limits of the policy have in common.
+func (p *policy) complete(made PolicyLimit) PolicyLimit {
+	made.Policy, made.Shadow, made.Hidden = p.Name, p.Shadow, p.Hidden
+	if !p.Shadow && !p.Hidden && !made.Limit.IsUnlimited() {
+		made.advert = newAdvert(p.Name, made.Limit)
 	}
+	made.watched = p.inShadow(made)
 	return made
 }
 

@@ -153,8 +153,9 @@ func (l *Limiter) considerKey(ctx context.Context, key Partition, n int64, mode 
 			reason = ReasonWithinLimits
 			continue
 		}
+		limit = forKey(p, limit, key)
 		chargeMode := mode
-		if p.Shadow && mode == ModeEnforce {
+		if limit.Shadow && mode == ModeEnforce {
 			chargeMode = ModeShadow
 		}
 		w.ask(p, limit, n, chargeMode)

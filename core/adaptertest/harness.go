@@ -118,7 +118,8 @@ func allCases() []testCase {
 	var all []testCase
 	for _, group := range [][]testCase{
 		answerCases(), refusalCases(), mountingCases(), peerCases(), keyCases(), accountCases(),
-		routeCases(), handlerCases(), writerCases(), endpointCases(), outcomeCases(), settlingCases(), listCases(), countingCases(),
+		routeCases(), handlerCases(), writerCases(), endpointCases(), outcomeCases(), settlingCases(), listCases(), rolloutCases(),
+		countingCases(),
 	} {
 		all = append(all, group...)
 	}

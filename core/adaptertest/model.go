@@ -17,7 +17,8 @@ type model struct {
 
 func newModel() *model { return &model{states: make(map[ratelimit.Key]algorithm.State)} }
 
-// Take decides all charges as one. Only enforcing charges occur here.
+// Take decides all charges as one. Only enforcing charges and
+// those in shadow occur here.
 func (m *model) Take(_ context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,7 +31,7 @@ func (m *model) Take(_ context.Context, charges []ratelimit.Charge, results []ra
 			state = m.states[key]
 		}
 		next[key], results[i] = algorithm.Step(state, instant, charges[i].Limit, charges[i].Cost)
-		admitted = admitted && results[i].Allowed
+		admitted = admitted && (results[i].Allowed || charges[i].Mode == ratelimit.ModeShadow)
 	}
 	for i := range charges {
 		key := charges[i].Key()

@@ -57,7 +57,7 @@ var broken = []struct {
 	{"loses the body", losesBody, "accounts/json-field"},
 	{"takes the last member of a name", lastMember, "accounts/unreadable"},
 	{"reads a body of any type as JSON", anyType, "accounts/polyglot"},
-	{"drops Config.User", dropsUser, "keys/user lists/keys"},
+	{"drops Config.User", dropsUser, "keys/user lists/keys rollout/sticky"},
 	{"drops Config.Account", dropsAccount, "accounts/config"},
 	{"drops Config.Skip", dropsSkip, "answers/left-alone"},
 	{"drops Config.Route", dropsRoute, "routes/unknown"},
