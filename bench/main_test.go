@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestRun runs a scenario of each kind, with contenders in processes of their
-// own, and writes the document.
+// own, keeps the numbers, and writes the document from them.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -27,8 +27,20 @@ func TestRun(t *testing.T) {
 		Rounds: 1, Each: time.Millisecond, Keys: 2000, Progress: func(string) {},
 		Only: regexp.MustCompile(`hot key, denied, 1|curve|net/http|redis: one denied key, 16`),
 	}
+	fresh, err := run(&size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(folder, "kept.json")
+	if err := fresh.write(kept); err != nil {
+		t.Fatal(err)
+	}
+	r, err := read(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out strings.Builder
-	if err := run(&size, folder, &out); err != nil {
+	if err := r.show(folder, &out); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "benchmarks.md"))

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 )
 
@@ -9,10 +10,47 @@ import (
 // scenario.
 type Cell struct{ Scenario, Contender, Metric string }
 
-// Results are the numbers of a run. The zero value is empty and ready.
+// Results are the numbers of a run. The zero value is empty and ready. They are
+// written as JSON and read again.
 type Results struct {
 	series     map[Cell]Series
 	contenders map[string][]string
+}
+
+// kept is how Results are written.
+type kept struct {
+	Contenders map[string][]string
+	Series     []keptSeries
+}
+
+type keptSeries struct {
+	Cell
+	Rounds Series
+}
+
+// MarshalJSON writes all numbers, in an order that is always the same.
+func (r *Results) MarshalJSON() ([]byte, error) {
+	k := kept{Contenders: r.contenders}
+	for cell, s := range r.series {
+		k.Series = append(k.Series, keptSeries{Cell: cell, Rounds: s})
+	}
+	slices.SortFunc(k.Series, func(a, b keptSeries) int {
+		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Contender, b.Contender), cmp.Compare(a.Metric, b.Metric))
+	})
+	return json.Marshal(k)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *Results) UnmarshalJSON(text []byte) error {
+	var k kept
+	if err := json.Unmarshal(text, &k); err != nil {
+		return err
+	}
+	r.contenders, r.series = k.Contenders, make(map[Cell]Series, len(k.Series))
+	for _, s := range k.Series {
+		r.series[s.Cell] = s.Rounds
+	}
+	return nil
 }
 
 // Add adds a round's metrics of a contender in a scenario.

@@ -56,7 +56,7 @@ func (b *Bar) promise() string {
 	if b.Least {
 		word = "at least"
 	}
-	return fmt.Sprintf("%s %s%s", word, short(b.Bound), b.Unit)
+	return fmt.Sprintf("%s %g%s", word, b.Bound, b.Unit)
 }
 
 // verdict is "met" or "NOT MET".
@@ -69,10 +69,14 @@ func (b *Bar) verdict() string {
 
 // barTable lists all promises that were measured.
 func barTable(bars []Bar, off map[row]string) Table {
-	t := Table{Head: []string{"scenario", "promise", "measured", "quartiles", "", ""}}
+	t := Table{Title: "What is promised", Head: []string{"scenario", "promise", "measured", "quartiles", "", ""}}
+	kept := 0
 	for _, b := range bars {
 		if len(b.Value) == 0 {
 			continue
+		}
+		if b.Met() {
+			kept++
 		}
 		low, high := b.Value.Quartiles()
 		mark := ""
@@ -83,6 +87,7 @@ func barTable(bars []Bar, off map[row]string) Table {
 			b.Scenario, strings.TrimSpace(b.promise() + " " + b.Says), short(b.Value.Median()), short(low) + " to " + short(high), b.verdict(), mark,
 		})
 	}
+	t.Text = fmt.Sprintf("%d of %d promises are kept.", kept, len(t.Rows))
 	return t
 }
 

@@ -60,7 +60,6 @@ func (d *Document) Print(to io.Writer) error {
 			}
 		}
 	}
-	bars.Title = "What is promised"
 	if err := bars.print(to); err != nil {
 		return err
 	}
@@ -76,7 +75,8 @@ func (d *Document) Write(folder string) error {
 	for _, line := range d.Machine.lines() {
 		fmt.Fprintf(&text, "- %s\n", line)
 	}
-	text.WriteString("\n## What is promised\n")
+	fmt.Fprintf(&text, "\n## %s\n", bars.Title)
+	bars.Title = ""
 	bars.markdown(&text)
 	text.WriteString(peersAhead(ahead))
 	for _, p := range parts {

@@ -44,6 +44,9 @@ func (t Table) print(to io.Writer) error {
 	if t.Title != "" {
 		fmt.Fprintf(to, "\n%s\n", t.Title)
 	}
+	if t.Text != "" {
+		fmt.Fprintf(to, "%s\n", t.Text)
+	}
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	for _, cells := range append([][]string{t.Head}, t.Rows...) {
 		line := strings.ReplaceAll(strings.Join(cells, "\t"), "**", "")
