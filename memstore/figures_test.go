@@ -2,8 +2,8 @@ package memstore
 
 import (
 	"context"
-	"fmt"
 	"maps"
+	"strconv"
 	"testing"
 	"time"
 
@@ -20,7 +20,7 @@ func TestFigures(t *testing.T) {
 	results := make([]ratelimit.Result, 1)
 	for i := range 1000 {
 		charge := ratelimit.Charge{
-			Policy: "p", Partition: ratelimit.NamedKey(fmt.Sprint(i)),
+			Policy: "p", Partition: ratelimit.NamedKey(strconv.Itoa(i)),
 			Limit: ratelimit.FixedWindow(int64(1+i%2), time.Hour), Cost: 1,
 		}
 		if err := s.Take(context.Background(), []ratelimit.Charge{charge}, results); err != nil {

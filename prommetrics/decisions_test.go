@@ -191,6 +191,31 @@ func TestFailingStores(t *testing.T) {
 	}
 }
 
+// What differs by method, route or outcome alone is told apart.
+func TestMethodsRoutesAndOutcomes(t *testing.T) {
+	b := newBench(t)
+	decided := b.metrics.Observer().Decision
+	want := make(map[string]float64)
+	n := 0
+	for round := range 2 {
+		n = 0
+		for _, method := range []string{"GET", "POST"} {
+			for _, route := range []string{"/a", "/b"} {
+				for _, allowed := range []bool{true, false} {
+					n++
+					for range n {
+						decided(t.Context(), &ratelimit.Observation{Decision: &ratelimit.Decision{Allowed: allowed}, Method: method, Route: route})
+					}
+					outcome := map[bool]string{true: "allowed", false: "refused"}[allowed]
+					name := fmt.Sprintf("rate_limit_requests_total{method=%q,outcome=%q,reason=%q,route=%q}", method, outcome, "within_limits", route)
+					want[name] = float64((round + 1) * n)
+				}
+			}
+		}
+	}
+	b.want("rate_limit_requests_total", want)
+}
+
 // The labels have all reasons that the core knows, also those to come.
 func TestReasonsHaveTheirOwnNames(t *testing.T) {
 	b := newBench(t)
