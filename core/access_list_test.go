@@ -6,12 +6,13 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe" //nolint:depguard // as what a request is counted by lies in its memory
+	"unsafe"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 )
@@ -133,7 +134,7 @@ func TestEndedEntriesGo(t *testing.T) {
 		var entries []entry
 		for i := range most / 2 {
 			until := time.Now().Add(time.Minute)
-			entries = append(entries, entry{Key: ratelimit.NamedKey(fmt.Sprint(i)), Until: until},
+			entries = append(entries, entry{Key: ratelimit.NamedKey(strconv.Itoa(i)), Until: until},
 				entry{Network: fmt.Sprintf("10.0.%d.%d", i>>8, i&255), Until: until})
 		}
 		mustAdd(t, &l, entries...)
@@ -147,7 +148,7 @@ func TestEndedEntriesGo(t *testing.T) {
 		time.Sleep(time.Minute)
 		for i := range 64 {
 			before := l.Stored()
-			mustAdd(t, &l, entry{Key: ratelimit.UserKey(fmt.Sprint(i))})
+			mustAdd(t, &l, entry{Key: ratelimit.UserKey(strconv.Itoa(i))})
 			if gone := before - l.Stored(); gone > most/8 {
 				t.Errorf("one call removed %d of %d entries", gone, most)
 			}

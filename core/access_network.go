@@ -71,7 +71,7 @@ type networkLengths struct {
 
 // count takes account of a change before it is published.
 func (l *networkLengths) count(e *tableEdit[network]) {
-	for i, shard := range e.fresh {
+	for i, shard := range &e.fresh {
 		if shard == nil {
 			continue
 		}
@@ -89,7 +89,7 @@ func (l *networkLengths) count(e *tableEdit[network]) {
 // show shows the lengths that there are now.
 func (l *networkLengths) show() {
 	var all [3]uint64
-	for length, n := range l.counts {
+	for length, n := range &l.counts {
 		if n > 0 {
 			all[length/64] |= 1 << (length % 64)
 		}

@@ -151,7 +151,7 @@ func (e *tableEdit[K]) clear() {
 }
 
 func (e *tableEdit[K]) publish() {
-	for i, shard := range e.fresh {
+	for i, shard := range &e.fresh {
 		switch {
 		case shard == nil:
 		case len(shard) == 0:

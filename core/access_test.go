@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,8 +37,10 @@ func TestWhomADenyListNames(t *testing.T) {
 	}}
 	post := byHeader
 	post.Match = "POST"
-	endpoints := ratelimit.Policy{Name: "table", Key: ratelimit.ByUser(), Limit: ratelimit.PerHour(9),
-		Endpoints: map[string]ratelimit.Limit{"GET /a": ratelimit.PerHour(5)}}
+	endpoints := ratelimit.Policy{
+		Name: "table", Key: ratelimit.ByUser(), Limit: ratelimit.PerHour(9),
+		Endpoints: map[string]ratelimit.Limit{"GET /a": ratelimit.PerHour(5)},
+	}
 	fields := map[string][]string{"X-Api-Key": {"s3cr3t"}, "Tenant": {"7"}}
 	for _, c := range []struct {
 		name    string
@@ -108,8 +111,10 @@ func TestWhomADenyListNames(t *testing.T) {
 func TestKeyOfOneEndpoint(t *testing.T) {
 	store := newModelStore()
 	list := new(ratelimit.AccessList)
-	l := mustNew(t, store, ratelimit.DenyList(list), ratelimit.Policy{Name: "table", Key: ratelimit.ByUser(), Limit: ratelimit.PerHour(9),
-		Endpoints: map[string]ratelimit.Limit{"GET /a": ratelimit.PerHour(5), "GET /b": ratelimit.PerHour(5)}})
+	l := mustNew(t, store, ratelimit.DenyList(list), ratelimit.Policy{
+		Name: "table", Key: ratelimit.ByUser(), Limit: ratelimit.PerHour(9),
+		Endpoints: map[string]ratelimit.Limit{"GET /a": ratelimit.PerHour(5), "GET /b": ratelimit.PerHour(5)},
+	})
 	a, b := &fakeRequest{method: "GET", route: "/a", user: "ann"}, &fakeRequest{method: "GET", route: "/b", user: "ann"}
 	begin(l, a)
 	mustAdd(t, list, entry{Key: store.charges[0].Partition})
@@ -162,7 +167,7 @@ func TestAllowAndDenyAndExempt(t *testing.T) {
 			var seen []ratelimit.Reason
 			l := mustNew(t, store, append(c.options, perHour, byHeader, ratelimit.Observe(ratelimit.Observer{
 				Decision: func(_ context.Context, o *ratelimit.Observation) {
-					if o.Method != "GET" || o.Route != "/a" {
+					if o.Method != http.MethodGet || o.Route != "/a" {
 						t.Errorf("observers see %s %s", o.Method, o.Route)
 					}
 					seen = append(seen, o.Decision.Reason)
@@ -297,7 +302,7 @@ func TestNewSaysWhatIsWrongWithLists(t *testing.T) {
 func TestListsAllocateNothing(t *testing.T) {
 	var entries []entry
 	for i := range 1000 {
-		entries = append(entries, entry{Key: ratelimit.NamedKey(fmt.Sprint(i))}, entry{Network: fmt.Sprintf("10.%d.0.0/%d", i&255, 16+i%17)},
+		entries = append(entries, entry{Key: ratelimit.NamedKey(strconv.Itoa(i))}, entry{Network: fmt.Sprintf("10.%d.0.0/%d", i&255, 16+i%17)},
 			entry{Network: fmt.Sprintf("2001:db8:%x::/%d", i, 48+i%81)})
 	}
 	list := listOf(t, entries...)

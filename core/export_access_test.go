@@ -10,7 +10,7 @@ func (l *AccessList) Stored() int { return int(l.keys.size.Load() + l.networks.s
 
 // Lengths is how many prefix lengths are looked for.
 func (l *AccessList) Lengths() (n int) {
-	for _, count := range l.lengths.counts {
+	for _, count := range &l.lengths.counts {
 		if count > 0 {
 			n++
 		}
@@ -23,7 +23,7 @@ func (l *AccessList) Lengths() (n int) {
 	if n != 0 {
 		return -1 // what is shown is not what there is
 	}
-	for _, count := range l.lengths.counts {
+	for _, count := range &l.lengths.counts {
 		if count > 0 {
 			n++
 		}

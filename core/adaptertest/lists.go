@@ -146,14 +146,14 @@ func keyOnList(s *suite) {
 		ratelimit.AccessEntry{Key: ratelimit.HeaderKey("X-API-Key", "stolen-"+secret)},
 	)
 	v := s.serve(Site{Routes: routes(ok().handle, Middleware{
-		Limiter: s.limiter(NewScript(answers(perIPAdmits, planAdmits)), perIP, plan, ratelimit.DenyList(list)), Config: configOf(userOf("X-User")),
+		Limiter: s.limiter(NewScript(answers(perIPAdmits, planAdmits)), perIP, plan, ratelimit.DenyList(list)), Config: configOf(userOf("X-Login")),
 	})})
 	for _, c := range []struct {
 		name, value string
 		status      int
 	}{
-		{"X-User", "mallory-" + secret, http.StatusForbidden},
-		{"X-User", "alice-" + secret, http.StatusOK},
+		{"X-Login", "mallory-" + secret, http.StatusForbidden},
+		{"X-Login", "alice-" + secret, http.StatusOK},
 		{"X-API-Key", "stolen-" + secret, http.StatusForbidden},
 		{"X-API-Key", "good-" + secret, http.StatusOK},
 		{"X-Other", "stolen-" + secret, http.StatusOK},

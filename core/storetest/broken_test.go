@@ -42,9 +42,7 @@ func TestRejects(t *testing.T) {
 		shared := h.Share
 		h.Share = func(t testing.TB, store ratelimit.Store, clock *Clock) ratelimit.Store {
 			b := shared(t, store, clock).(*instance).book
-			return &twisted{book: b, adjust: func(ctx context.Context, adjustments []ratelimit.Adjustment) error {
-				return checkAdjust(ctx, adjustments)
-			}}
+			return &twisted{book: b, adjust: checkAdjust}
 		}
 		for _, name := range []string{"settled_by_any", "settled_at_once"} {
 			seen[name] = true
