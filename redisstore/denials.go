@@ -110,7 +110,7 @@ func (d *denials) take(ctx context.Context, r *request, charges []ratelimit.Char
 
 func denies(charges []ratelimit.Charge, results []ratelimit.Result) bool {
 	for i := range charges {
-		if charges[i].Mode == ratelimit.ModeEnforce && !results[i].Allowed {
+		if m := charges[i].Mode; (m == ratelimit.ModeEnforce || m == ratelimit.ModePenalty) && !results[i].Allowed {
 			return true
 		}
 	}
@@ -238,6 +238,9 @@ func (e *denial) answer(now time.Duration, results []ratelimit.Result) bool {
 			}
 		}
 		denied = !r.judge(c) || denied
+		if c.struck() {
+			return false
+		}
 		r.deny(c)
 		for j := range c.items {
 			results[c.items[j].origin] = c.results[j]
@@ -255,6 +258,26 @@ func (r *replay) released(item *item) bool {
 	s := r.of(item)
 	s.Time = max(s.Time, r.now)
 	return item.released+int64(item.limit.Window/time.Microsecond) <= s.Time
+}
+
+// struck reports whether a penalty has taken a strike: the answer was made of
+// states that are no more.
+func (r *request) struck() bool {
+	for i := range r.parts {
+		if r.parts[i].call.struck() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) struck() bool {
+	for i := range c.items {
+		if c.items[i].strikes {
+			return true
+		}
+	}
+	return false
 }
 
 // denialParts keeps what the places answered.
@@ -297,6 +320,11 @@ func (r *request) addProbeOf(charges []ratelimit.Charge, costs bool) {
 		c := &charges[i]
 		r.probe = binary.LittleEndian.AppendUint64(r.probe, uint64(c.Limit.Quota))
 		r.probe = binary.LittleEndian.AppendUint64(r.probe, uint64(c.Limit.Burst))
+		if b := &c.Limit.Block; c.Limit.Algorithm == ratelimit.AlgorithmPenalty {
+			r.probe = binary.LittleEndian.AppendUint64(r.probe, uint64(b.Base))
+			r.probe = binary.LittleEndian.AppendUint64(r.probe, uint64(b.Factor))
+			r.probe = binary.LittleEndian.AppendUint64(r.probe, uint64(b.Cap))
+		}
 		if costs {
 			r.probe = binary.LittleEndian.AppendUint64(r.probe, uint64(c.Cost))
 		}

@@ -108,6 +108,37 @@ func TestDenialCacheForgets(t *testing.T) {
 	}
 }
 
+// TestDenialCacheOfPenalties floods a key that has a penalty: as long as its
+// strikes are tolerated Redis is told of each, and while it is blocked of none.
+func TestDenialCacheOfPenalties(t *testing.T) {
+	server := redistest.Start(t)
+	s, advance := simulated(t, server.Client(), WithDenialCache(time.Hour, 100))
+	exact, advanceExact := simulated(t, server.Client(), WithDenialCache(0, 0))
+	l, err := ratelimit.Penalty{Base: time.Minute, Cap: 3 * time.Minute, ForgetAfter: time.Hour, Tolerate: 3}.Limit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := charge("client", ratelimit.FixedWindow(2, 24*time.Hour), 1)
+	guard := c
+	guard.Limit, guard.Mode = l, ratelimit.ModePenalty
+	asked := 0
+	for step := range 400 {
+		before := s.Stats().Calls
+		got, want := take(t, s, c, guard), take(t, exact, c, guard)
+		if got[0] != want[0] || got[1] != want[1] {
+			t.Fatalf("step %d: %+v from memory, %+v from Redis", step, got, want)
+		}
+		asked += int(s.Stats().Calls - before)
+		advance(time.Second)
+		advanceExact(time.Second)
+	}
+	// 2 admitted, 3 tolerated, blocked for 60, 120 and 180 seconds and more:
+	// each block is asked for by the strike that begins it, and once more.
+	if asked != 2+3+2*4 {
+		t.Errorf("Redis was asked %d times, want 13", asked)
+	}
+}
+
 // TestDenialRenewal lets many callers ask for a key whose denial is too old:
 // one asks Redis, the others wait for it.
 func TestDenialRenewal(t *testing.T) {

@@ -41,6 +41,7 @@ var algorithmCodes = [...]string{
 	ratelimit.AlgorithmSlidingLog:    "sl",
 	ratelimit.AlgorithmTokenBucket:   "tb",
 	ratelimit.AlgorithmLeakyBucket:   "lb",
+	ratelimit.AlgorithmPenalty:       "pn",
 }
 
 // append appends the key.

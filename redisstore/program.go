@@ -37,6 +37,7 @@ const (
 	hasChanges
 	hasSeveral
 	isOne // and nothing else
+	hasPenalties
 )
 
 // keyShape is what tells how a key's state is written.
@@ -143,8 +144,11 @@ func (p *program) key(item *item) int32 {
 		return n
 	}
 	p.keys = append(p.keys, item.key)
-	if item.limit.Algorithm == ratelimit.AlgorithmSlidingLog {
+	switch item.limit.Algorithm {
+	case ratelimit.AlgorithmSlidingLog:
 		p.kinds |= hasLogs
+	case ratelimit.AlgorithmPenalty:
+		p.kinds |= hasPenalties | hasSeveral
 	}
 	p.shapes = append(p.shapes, keyShape{item.limit.Algorithm, item.limit.Window})
 	n := int32(len(p.keys))
@@ -161,7 +165,12 @@ func (p *program) limit(l *ratelimit.Limit) int {
 		}
 	}
 	p.limits = append(p.limits, *l)
-	return len(p.limits)
+	n := len(p.limits)
+	if l.Algorithm == ratelimit.AlgorithmPenalty {
+		// What there is no room for in one, as the script has it.
+		p.limits = append(p.limits, ratelimit.Limit{Quota: l.Block.Factor, Window: l.Block.Cap})
+	}
+	return n
 }
 
 func (p *program) integer(n int64) {
@@ -185,6 +194,10 @@ func (p *program) command(now int64) *command {
 		text = appendInt(text, int64(l.Algorithm))
 		text = appendInt(text, l.Quota)
 		text = appendInt(text, int64(l.Window/time.Microsecond))
+		if l.Algorithm == ratelimit.AlgorithmPenalty {
+			text = appendInt(text, int64(l.Block.Base/time.Microsecond))
+			continue
+		}
 		text = appendInt(text, l.Capacity())
 	}
 	text = append(text, p.body...)

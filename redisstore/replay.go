@@ -69,7 +69,7 @@ func (r *replay) read(p *program, answer string) error {
 // recordSize is the length of a key's state in the answer.
 func recordSize(a ratelimit.Algorithm) int {
 	switch a {
-	case ratelimit.AlgorithmFixedWindow:
+	case ratelimit.AlgorithmFixedWindow, ratelimit.AlgorithmPenalty:
 		return 14
 	case ratelimit.AlgorithmSlidingWindow:
 		return 21
@@ -126,6 +126,7 @@ func (r *replay) decide(c *call, admitted bool) error {
 	}
 	if !admitted {
 		r.deny(c)
+		r.strike(c)
 		return nil
 	}
 	for i := range c.items {
@@ -145,7 +146,18 @@ func (r *replay) decide(c *call, admitted bool) error {
 			*result = r.untouched(item)
 		}
 	}
+	r.strike(c)
 	return nil
+}
+
+// strike takes what penalties take, which answer as a look in any case.
+func (r *replay) strike(c *call) {
+	for i := range c.items {
+		if item := &c.items[i]; item.strikes {
+			r.take(item)
+			c.results[i] = lookAt(r.of(item), r.now, &item.limit, 0, 0)
+		}
+	}
 }
 
 // judge looks at each charge on the state as it was found and what the request
@@ -155,6 +167,13 @@ func (r *replay) judge(c *call) bool {
 	fits := true
 	for i := range c.items {
 		item := &c.items[i]
+		if item.mode == ratelimit.ModePenalty {
+			c.results[i] = lookAt(r.of(item), r.now, &item.limit, 0, item.released)
+			item.strikes = c.results[i].Allowed && item.cost > 0 && i > 0 &&
+				c.items[i-1].mode <= ratelimit.ModePeek && !c.results[i-1].Allowed
+			fits = fits && c.results[i].Allowed
+			continue
+		}
 		cost := min(taken(c, i)+item.cost, algorithm.MaxUnits)
 		c.results[i] = lookAt(r.of(item), r.now, &item.limit, cost, item.released)
 		fits = fits && (c.results[i].Allowed || item.mode != ratelimit.ModeEnforce)
@@ -184,7 +203,7 @@ func (r *replay) deny(c *call) {
 	for i := range c.items {
 		item, result := &c.items[i], &c.results[i]
 		switch {
-		case item.mode == ratelimit.ModeOnDenial, item.mode == ratelimit.ModePeek:
+		case item.mode == ratelimit.ModeOnDenial, item.mode == ratelimit.ModePeek, item.mode == ratelimit.ModePenalty:
 		case result.Allowed, item.mode == ratelimit.ModeForce:
 			*result = r.untouched(item)
 		}

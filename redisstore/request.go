@@ -92,6 +92,18 @@ func (r *request) add(i int, adjusts bool) (*item, error) {
 	return &c.items[len(c.items)-1], nil
 }
 
+// guards reports whether the charge i goes to the same place as the one before
+// it, right behind it.
+func (r *request) guards(i int) bool {
+	for j := range r.parts {
+		items := r.parts[j].call.items
+		if last := len(items) - 1; items[last].origin == i {
+			return last > 0 && items[last-1].origin == i-1
+		}
+	}
+	return false
+}
+
 // ask sends a request whose keys have been added, and fills in the results.
 func (r *request) ask(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result, kept bool) error {
 	r.sealKeys()
@@ -102,12 +114,15 @@ func (r *request) ask(ctx context.Context, charges []ratelimit.Charge, results [
 			return err
 		}
 		item.limit, item.cost, item.mode = c.Limit, min(c.Cost, algorithm.MaxUnits), c.Mode
+		if c.Mode == ratelimit.ModePenalty && !r.guards(i) {
+			item.cost = 0 // what it guards is decided elsewhere: it only vetoes
+		}
 	}
 	for i := range r.parts {
 		r.parts[i].call.kept = kept
 	}
 	err := r.take(ctx, results)
-	if !kept || err != nil || !denies(charges, results) {
+	if !kept || err != nil || !denies(charges, results) || r.struck() {
 		r.forgetDenials()
 	}
 	return err

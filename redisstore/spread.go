@@ -150,6 +150,9 @@ func (i *item) taken(result *ratelimit.Result) bool {
 
 // denied is the answer of a charge that its own place would have admitted.
 func (i *item) denied(before *keyState, now int64, result ratelimit.Result) ratelimit.Result {
+	if i.mode == ratelimit.ModePenalty {
+		return result
+	}
 	allowed := result.Allowed || i.mode == ratelimit.ModeForce
 	if i.mode == ratelimit.ModePeek || !allowed {
 		look := lookAt(before, now, &i.limit, i.cost, i.released)

@@ -141,7 +141,7 @@ func (s *Store) Adjust(ctx context.Context, adjustments []ratelimit.Adjustment) 
 	r.sealKeys()
 	for i := range adjustments {
 		a := &adjustments[i]
-		if a.Cost == a.NewCost {
+		if a.Cost == a.NewCost || a.Limit.Algorithm == ratelimit.AlgorithmPenalty {
 			continue
 		}
 		item, err := r.add(i, true)
@@ -158,7 +158,7 @@ func validCharge(c *ratelimit.Charge) error {
 	switch {
 	case c.Cost < 0:
 		return fmt.Errorf("redisstore: Charge.Cost %d is negative: use 0 to look, Adjust to give back", c.Cost)
-	case c.Mode > ratelimit.ModeOnDenial:
+	case c.Mode > ratelimit.ModePenalty:
 		return fmt.Errorf("redisstore: Charge.Mode %d is unknown: use one of the constants, such as ratelimit.ModeEnforce", c.Mode)
 	}
 	return validLimit(&c.Limit)

@@ -13,7 +13,7 @@ elseif a == SLIDING then
     if t <= LATEST and u <= MOST and r <= MOST then found = v end
   end
   if not found then t, u, r, found = 0, 0, 0, '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' end
-elseif a == FIXED then
+elseif a == FIXED or a == PENALTY then
   if v and #v == 14 then
     t, u = unpackInts('<I7I7', v)
     if t <= LATEST and u <= MOST then found = v end

@@ -10,9 +10,10 @@
 -- ARGV[1]  MessagePack, one flat array of integers:
 --            the time in microseconds, or -1 for this server's own
 --            what there is: 1 for logs + 2 for changes, and then no request + 4
---            for requests with several charges; or 8 for nothing but a request
---            with one charge, not on a log
---            the number of limits, and 4 each: algorithm, quota, window, capacity
+--            for requests with several charges + 16 for penalties; or 8 for
+--            nothing but a request with one charge, on neither
+--            the number of limits, and 4 each: algorithm, quota, window, capacity;
+--            a penalty is two of them, see penalty.lua
 --            requests, to the end:
 --              n, and n charges of 3: key, 8 * limit + mode, cost
 --              -2, n, and charges as above, which may be undone
@@ -34,9 +35,10 @@
 --   sliding window  time 7, units 7, units before 7  21 bytes
 --   buckets         time 7, debt 7, rest 6           20 bytes
 --   log             time 7, units 7, and 14 per entry: time 7, units 7
+--   penalty         last strike 7, strikes 7         14 bytes
 
-local SLIDING, FIXED, LOG, TOKEN, LEAKY = 1, 2, 3, 4, 5
-local ENFORCE, SHADOW, FORCE, ONDENIAL = 0, 1, 3, 4 -- the modes; 2 only looks
+local SLIDING, FIXED, LOG, TOKEN, LEAKY, PENALTY = 1, 2, 3, 4, 5, 6
+local ENFORCE, SHADOW, PEEK, FORCE, ONDENIAL, GUARD = 0, 1, 2, 3, 4, 5 -- the modes
 local MOST = 4503599627370495   -- units; a count saturates here
 local LATEST = 9007199254740991 -- microseconds
 local CENTURY = 3155760000000000
@@ -86,7 +88,7 @@ if kinds == 8 then
 end
 
 -- To make a function takes time, too: those that are not needed are not made.
-local logs, changes, several = kinds % 2 >= 1, kinds % 4 >= 2, kinds >= 4
+local logs, changes, several, penalties = kinds % 2 >= 1, kinds % 4 >= 2, kinds % 8 >= 4, kinds >= 16
 
 local values
 if #KEYS <= 1000 then
@@ -109,6 +111,7 @@ local releases = logs and {}
 local gone = changes and {} -- keys that were reset
 
 --> log
+--> penalty
 
 if changes then
   --> changes
@@ -124,6 +127,8 @@ for k = 1, #KEYS do
     local value, ends
     if a == LOG then
       value, ends, u = logValue(k, t, u, window)
+    elseif a == PENALTY then
+      value, ends = pack('<I7I7', t, u), blockedUntil(at, t, u) + window
     else
       --> value
     end

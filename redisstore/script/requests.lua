@@ -2,7 +2,8 @@
 -- request takes of the same key before it; then all that fit are taken, or none
 -- is.
 local before = {} -- by key: what the request takes of it before
--- From 4 * i + 1: whether charge i fits, and the state it found.
+-- From 4 * i + 1: whether charge i fits, and the state it found. Of a penalty
+-- the first is whether it strikes.
 local judged = { false, 0, 0, 0, false, 0, 0, 0, false, 0, 0, 0 }
 local size, pos = #p, 4 + 4 * p[3]
 while pos <= size do
@@ -18,7 +19,9 @@ while pos <= size do
     at = (at - mode) / 2
     local a, quota, window, capacity = p[at], p[at + 1], p[at + 2], p[at + 3]
     local cost = own
-    if several then
+    if mode == GUARD then
+      cost = 0
+    elseif several then
       cost = cost + (before[k] or 0)
       if cost > MOST then cost = MOST end
     end
@@ -35,8 +38,15 @@ while pos <= size do
         S[key], S[key + 1], S[key + 2], S[key + 3] = t, u, r, false
         out[k + 1] = found
       end
-      --> view
-      --> fits
+      if a == PENALTY then
+        local ends = blockedUntil(at, t, u)
+        if t < now then t = now end
+        if t >= ends + window then u = 0 end
+        fit = t >= ends or u == 0
+      else
+        --> view
+        --> fits
+      end
       -- A value without expiry would be kept for ever: it is read as fresh. Only
       -- a denial has to look, since whatever else happens writes the key anew.
       local immortal = not fit and values[k] and not S[key + 3] and call('PTTL', KEYS[k]) == -1
@@ -48,7 +58,8 @@ while pos <= size do
       releases[#releases + 1] = pack('<I7', released)
     end
     local takes = mode == FORCE or fit and mode <= SHADOW
-    admitted = admitted and (fit or mode ~= ENFORCE)
+    admitted = admitted and (fit or mode ~= ENFORCE and mode ~= GUARD)
+    if mode == GUARD then fit = fit and i > 0 and p[pos + 3 * i - 1] % 8 <= PEEK and not judged[4 * i - 3] end
     if count > 1 then
       if takes then before[k] = cost end
       local j = 4 * i
@@ -72,6 +83,7 @@ while pos <= size do
       before[k] = nil
       local takes = mode == ONDENIAL
       if admitted then takes = mode == FORCE or judged[4 * i + 1] and mode <= SHADOW end
+      if mode == GUARD then takes = judged[4 * i + 1] end
       if takes and cost > 0 then
         if p[at] == LOG then
           logTake(k, cost, undoable and admitted)
