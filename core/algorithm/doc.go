@@ -1,7 +1,7 @@
-// Package algorithm holds the five ways to count, and the one to punish, as pure integer state
-// machines: a [State], an instant, a limit and a cost go in; the next state and
-// the answer come out. It reads no clock, keeps nothing and never rounds in a
-// client's favour.
+// Package algorithm holds the five ways to count, and the one to keep a
+// [ratelimit.Penalty], as pure integer state machines: a [State], an instant, a
+// limit and a cost go in; the next state and the answer come out. It reads no
+// clock, keeps nothing and never rounds in a client's favour.
 //
 // Stores are built on it and tests use it as the exact model of what a store
 // must answer. Someone who only limits requests needs package ratelimit alone.
