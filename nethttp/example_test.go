@@ -102,5 +102,35 @@ func ExampleConfig() {
 	// 200 hello
 }
 
+// A client that keeps to what the server says: all its requests succeed.
+func ExampleTransport() {
+	api := ratelimit.Must(ratelimit.New(memstore.New(),
+		ratelimit.Policy{Name: "per-ip", Limit: ratelimit.TokenBucket(5, time.Second, 2)},
+	))
+	refused := 0
+	server := httptest.NewServer(httplimit.Wrap(api,
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "hello") }),
+		httplimit.Config{OnDeny: func(x httplimit.Exchange, d ratelimit.Decision) error {
+			refused++
+			x.W.WriteHeader(d.Status())
+			return nil
+		}},
+	))
+	defer server.Close()
+
+	client := &http.Client{Transport: &httplimit.Transport{MaxWait: 10 * time.Second}}
+	for range 4 {
+		res, err := client.Get(server.URL)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_ = res.Body.Close()
+		fmt.Print(res.StatusCode, " ")
+	}
+	fmt.Println(refused, "refused")
+	// Output: 200 200 200 200 0 refused
+}
+
 // userOf stands for the application's own look-up of who has signed in.
 func userOf(*http.Request) string { return "alice" }
