@@ -120,7 +120,7 @@ func ExampleTransport() {
 
 	client := &http.Client{Transport: &httplimit.Transport{MaxWait: 10 * time.Second}}
 	for range 4 {
-		res, err := client.Get(server.URL)
+		res, err := client.Get(server.URL) //nolint:noctx // an example
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,18 +53,21 @@ func (s *limitedServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// offer sends n requests, one each interval, each through the next of the
+// offered is how many requests offer sends, each second perSecond.
+const offered, perSecond = 120, 60
+
+// offer sends requests, one after the other, each through the next of the
 // transports, and returns how many succeeded.
-func offer(t testing.TB, n int, interval time.Duration, transports ...http.RoundTripper) (succeeded int64) {
+func offer(t testing.TB, transports ...http.RoundTripper) (succeeded int64) {
 	var all sync.WaitGroup
 	var good atomic.Int64
-	for i := range n {
+	for i := range offered {
 		all.Go(func() {
 			if sendGet(t, transports[i%len(transports)]) == http.StatusOK {
 				good.Add(1)
 			}
 		})
-		time.Sleep(interval)
+		time.Sleep(time.Second / perSecond)
 	}
 	all.Wait()
 	return good.Load()
@@ -86,10 +90,9 @@ func TestSlowsDownBeforeItIsRefused(t *testing.T) {
 		t.Run(limit.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newLimitedServer(t, limit, 1, 0)
-				const n = 120
-				got := offer(t, n, time.Second/60, &httplimit.Transport{Base: s})
-				if got != n || s.refused.Load() > 0 {
-					t.Errorf("%d of %d succeeded, %d were refused on the way", got, n, s.refused.Load())
+				got := offer(t, &httplimit.Transport{Base: s})
+				if got != offered || s.refused.Load() > 0 {
+					t.Errorf("%d of %d succeeded, %d were refused on the way", got, offered, s.refused.Load())
 				}
 			})
 		})
@@ -106,10 +109,9 @@ func TestSeveralClients(t *testing.T) {
 				for range 3 {
 					clients = append(clients, &httplimit.Transport{Base: s})
 				}
-				const n = 120
-				got := offer(t, n, time.Second/60, clients...)
-				if got != n || s.refused.Load() > n/5 {
-					t.Errorf("%d of %d succeeded, %d were refused on the way", got, n, s.refused.Load())
+				got := offer(t, clients...)
+				if got != offered || s.refused.Load() > offered/5 {
+					t.Errorf("%d of %d succeeded, %d were refused on the way", got, offered, s.refused.Load())
 				}
 			})
 		})
@@ -120,9 +122,8 @@ func TestSeveralClients(t *testing.T) {
 func TestCostly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newLimitedServer(t, ratelimit.SlidingWindow(200, 2*time.Second), 5, 0)
-		const n = 120
-		if got := offer(t, n, time.Second/60, &httplimit.Transport{Base: s}); got != n || s.refused.Load() > n/8 {
-			t.Errorf("%d of %d succeeded, %d were refused on the way", got, n, s.refused.Load())
+		if got := offer(t, &httplimit.Transport{Base: s}); got != offered || s.refused.Load() > offered/8 {
+			t.Errorf("%d of %d succeeded, %d were refused on the way", got, offered, s.refused.Load())
 		}
 	})
 }
@@ -139,7 +140,7 @@ func TestOrder(t *testing.T) {
 		defer all.Wait()
 		for i := range 10 {
 			all.Go(func() {
-				res, err := transport.RoundTrip(request(t, t.Context(), http.MethodPut, strings.NewReader(fmt.Sprint(i))))
+				res, err := transport.RoundTrip(request(t, t.Context(), http.MethodPut, strings.NewReader(strconv.Itoa(i))))
 				if err != nil {
 					t.Error(err)
 					return
@@ -150,7 +151,7 @@ func TestOrder(t *testing.T) {
 		}
 		all.Wait()
 		for i, sent := range s.sent[1:] {
-			if sent.body != fmt.Sprint(i) {
+			if sent.body != strconv.Itoa(i) {
 				t.Errorf("request %s was the %dth", sent.body, i)
 			}
 		}
@@ -298,9 +299,8 @@ func TestSlowHandlers(t *testing.T) {
 		s := newLimitedServer(t, ratelimit.SlidingWindow(20, time.Second), 1, 3*time.Second)
 		transport := &httplimit.Transport{Base: s}
 		sendGet(t, transport) // the pace is known from here on
-		const n = 120
-		if got := offer(t, n, time.Second/60, transport); got != n || s.refused.Load() > n/5 {
-			t.Errorf("%d of %d succeeded, %d were refused on the way", got, n, s.refused.Load())
+		if got := offer(t, transport); got != offered || s.refused.Load() > offered/5 {
+			t.Errorf("%d of %d succeeded, %d were refused on the way", got, offered, s.refused.Load())
 		}
 	})
 }

@@ -70,7 +70,7 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &body{Reader: strings.NewReader("answer " + fmt.Sprint(n))}
+	b := &body{Reader: strings.NewReader(fmt.Sprint("answer ", n))}
 	s.bodies = append(s.bodies, b)
 	return &http.Response{StatusCode: a.status, Header: header(a.fields), Body: b, Request: r}, nil
 }
@@ -233,7 +233,7 @@ func TestRetriesOnlyWhatIsSafe(t *testing.T) {
 				if c.key {
 					r.Header.Set("Idempotency-Key", "1")
 				}
-				res, err := (&httplimit.Transport{Base: s, Retry: c.retry}).RoundTrip(r)
+				res, err := (&httplimit.Transport{Base: s, Retry: c.retry}).RoundTrip(r) //nolint:bodyclose // the body is in memory
 				if !errors.Is(err, c.answer.err) {
 					t.Fatalf("error %v", err)
 				}
@@ -302,7 +302,7 @@ func TestBounds(t *testing.T) {
 				}
 				defer cancel()
 				start := time.Now()
-				res, err := c.transport.RoundTrip(request(t, ctx, http.MethodGet, nil))
+				res, err := c.transport.RoundTrip(request(t, ctx, http.MethodGet, nil)) //nolint:bodyclose // the body is in memory
 				took := time.Since(start)
 				if err != nil || res.StatusCode != refused {
 					t.Fatalf("response %v, error %v", res, err)
@@ -329,7 +329,7 @@ func TestCancelled(t *testing.T) {
 		r := request(t, ctx, http.MethodPut, strings.NewReader("content"))
 		r.GetBody = func() (io.ReadCloser, error) { return content, nil }
 		start := time.Now()
-		res, err := transport.RoundTrip(r)
+		res, err := transport.RoundTrip(r) //nolint:bodyclose // there is none
 		if res != nil || !errors.Is(err, context.Canceled) || time.Since(start) != 3*time.Second || len(s.sent) != 1 {
 			t.Errorf("after %v and %d attempts: response %v, error %v", time.Since(start), len(s.sent), res, err)
 		}
@@ -339,7 +339,7 @@ func TestCancelled(t *testing.T) {
 		// One that has not been sent at all is not either.
 		r = request(t, ctx, http.MethodPut, nil)
 		r.Body = content
-		if res, err := transport.RoundTrip(r); res != nil || !errors.Is(err, context.Canceled) || content.closed != 2 || len(s.sent) != 1 {
+		if res, err := transport.RoundTrip(r); res != nil || !errors.Is(err, context.Canceled) || content.closed != 2 || len(s.sent) != 1 { //nolint:bodyclose // there is none
 			t.Errorf("response %v, error %v, body closed %d times, sent %d", res, err, content.closed, len(s.sent))
 		}
 	})
@@ -358,9 +358,11 @@ func TestRequestIsNotChanged(t *testing.T) {
 			}
 			seen = append(seen, wait)
 		}}
-		if _, err := transport.RoundTrip(r); err != nil {
+		res, err := transport.RoundTrip(r)
+		if err != nil {
 			t.Fatal(err)
 		}
+		res.Body.Close()
 		if r.Body != before || len(r.Header) != 0 {
 			t.Errorf("the request was changed: %v", r)
 		}
