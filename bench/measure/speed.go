@@ -9,7 +9,7 @@ import (
 
 // The metrics of Speed.
 const (
-	Nanoseconds = "ns"     // wall time per call, all goroutines together
+	Nanoseconds = "ns"     // per call, all goroutines together; see stopwatch
 	P50         = "p50"    // of a timed call, in nanoseconds, with one reading of the clock in it
 	P99         = "p99"    // the same
 	Allocs      = "allocs" // allocations per call
@@ -40,16 +40,16 @@ func Speed(processors int, d time.Duration, passes []Pass) (metrics map[string]f
 	var before, after runtime.MemStats
 	calls, wrongs := make([]int, len(passes)), make([]int, len(passes))
 	runtime.ReadMemStats(&before)
-	start := time.Now()
+	watch := begin(processors)
 	each(passes, func(g int, p Pass) {
 		made, failed := 0, 0
-		for time.Since(start) < d {
+		for time.Since(watch.start) < d {
 			failed += p(between)
 			made += between
 		}
 		calls[g], wrongs[g] = made, failed
 	})
-	took := time.Since(start)
+	took := watch.took()
 	runtime.ReadMemStats(&after)
 
 	n := float64(max(sum(calls), 1))
@@ -75,16 +75,16 @@ func Once(processors, n int, passes []Pass) (metrics map[string]float64, wrong i
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	start := time.Now()
+	watch := begin(processors)
 	each(passes, func(g int, p Pass) {
 		for left := n; left > 0; left -= one {
 			wrongs[g] += p(min(left, one) - 1)
-			asked := time.Since(start)
+			asked := time.Since(watch.start)
 			wrongs[g] += p(1)
-			timed[g] = append(timed[g], time.Since(start)-asked)
+			timed[g] = append(timed[g], time.Since(watch.start)-asked)
 		}
 	})
-	took := time.Since(start)
+	took := watch.took()
 	runtime.ReadMemStats(&after)
 	all, made := slices.Concat(timed...), float64(max(n*len(passes), 1))
 	return map[string]float64{

@@ -67,18 +67,20 @@ func newSethvargo(l Limit, keys int) (Store, error) {
 }
 
 // newHttprate takes the steps of RateLimiter.OnLimit without those that write
-// header fields, since there is no response here.
+// header fields, since there is no response here, and with one reading of the
+// clock for its two.
 func newHttprate(l Limit, _ int) (Store, error) {
 	counter := httprate.NewLocalLimitCounter(l.Window)
-	limiter := httprate.NewRateLimiter(int(l.Quota), l.Window, httprate.WithLimitCounter(counter))
 	limit := int(l.Quota)
 	var lock sync.Mutex
 	return shared(func(key string) bool {
-		window := time.Now().UTC().Truncate(l.Window)
+		now := time.Now().UTC()
+		window := now.Truncate(l.Window)
 		lock.Lock()
 		defer lock.Unlock()
-		_, used, err := limiter.Status(key)
-		if err != nil || int(math.Round(used))+1 > limit {
+		current, previous, err := counter.Get(key, window, window.Add(-l.Window))
+		rest := float64(l.Window-now.Sub(window)) / float64(l.Window)
+		if err != nil || int(math.Round(float64(previous)*rest))+current+1 > limit {
 			return false
 		}
 		return counter.IncrementBy(key, window, 1) == nil

@@ -54,7 +54,7 @@ func TestLimits(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	t.Parallel()
 	var results measure.Results
-	size := measure.Size{Rounds: 1, Each: time.Millisecond, Progress: func(string) {}}
+	size := measure.Size{Rounds: 1, Each: time.Millisecond, Keys: 1000, Progress: func(string) {}}
 	version, err := Measure(&size, NewSession, &results)
 	if err != nil {
 		t.Fatal(err)

@@ -97,7 +97,9 @@ func (s *scene) measure(size *measure.Size, goroutines int, address string, star
 	scenario := Scenario(s.what, goroutines, s.where)
 	plan := measure.Plan{
 		Rounds: size.Rounds, Contenders: s.names, Progress: size.Progress,
-		Steps: []measure.Step{{As: scenario, Order: measure.Order{Scenario: scenario, Goroutines: goroutines, For: 5 * size.Each, Address: address}}},
+		Steps: []measure.Step{{As: scenario, Order: measure.Order{
+			Scenario: scenario, Goroutines: goroutines, Keys: size.Keys / 10, For: 5 * size.Each, Address: address,
+		}}},
 		Start: func(name string) (measure.Session, error) {
 			return start(id(Contender{Name: name}, s.load, s.policies))
 		},

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -64,11 +63,14 @@ func (s *session) Close() error {
 	return s.direct.Close()
 }
 
-// Do has goroutines decide for a while. Order.Address is that of the Redis to be
+// Do has goroutines decide for a while, about Order.Keys keys at most. Order.Address is that of the Redis to be
 // measured, and, behind a space, the one to be asked what it used.
 func (s *session) Do(o measure.Order) (map[string]float64, error) {
 	address, direct, _ := strings.Cut(o.Address, " ")
 	if s.limiter == nil {
+		if o.Keys > 0 {
+			s.load.Keys = min(s.load.Keys, o.Keys)
+		}
 		limiter, err := s.contender.New(address, s.load)
 		if err != nil {
 			return nil, err
@@ -185,11 +187,11 @@ func (s *session) usage() (usage, error) {
 			u.scripts += n
 		}
 	}
-	var own syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+	used, err := measure.CPU()
+	if err != nil {
 		return u, err
 	}
-	u.client = float64(own.Utime.Nano()+own.Stime.Nano()) / 1000
+	u.client = float64(used.Nanoseconds()) / 1000
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	u.allocs = float64(m.Mallocs)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"syscall"
 	"time"
 
 	"github.com/go-floodgate/floodgate/bench/measure"
@@ -70,11 +69,8 @@ func (s *server) Do(o measure.Order) (map[string]float64, error) {
 		}
 		return map[string]float64{port: float64(address.Port)}, nil
 	case using:
-		var usage syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-			return nil, fmt.Errorf("wire: %w", err)
-		}
-		return map[string]float64{used: float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1000}, nil
+		cpu, err := measure.CPU()
+		return map[string]float64{used: float64(cpu.Nanoseconds()) / 1000}, err
 	}
 	return nil, fmt.Errorf("wire: a server cannot be told %q", o.Scenario)
 }
