@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -112,7 +113,9 @@ func TestUntimedObservers(t *testing.T) {
 type slowStore struct{ *modelStore }
 
 func (s slowStore) Take(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
-	for start := time.Now(); time.Since(start) == 0; {
+	start := time.Now()
+	for time.Since(start) == 0 {
+		runtime.Gosched()
 	}
 	return s.modelStore.Take(ctx, charges, results)
 }
