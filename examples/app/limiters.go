@@ -51,13 +51,13 @@ func identity(r *ratelimit.Request) ratelimit.Partition {
 	return who.Key
 }
 
-// points is what the costly routes cost.
-func points(r *ratelimit.Request) int64 {
-	if r.Route() == "/api/reports" {
-		return 100
-	}
-	return 5
-}
+// reportPoints is what a report costs; it is charged ahead and settled by
+// [Report].
+const reportPoints = 100
+
+// punished blocks an address that goes on guessing passwords long after it was
+// told to stop.
+var punished = &ratelimit.Penalty{Tolerate: 1000, Base: time.Minute, Factor: 2, Cap: 24 * time.Hour, ForgetAfter: 24 * time.Hour}
 
 // NewLimiters makes the limiters on one store.
 func NewLimiters(f Flags, store ratelimit.Store) (*Limiters, error) {
@@ -73,9 +73,17 @@ func NewLimiters(f Flags, store ratelimit.Store) (*Limiters, error) {
 			"internal": ratelimit.Unlimited,
 		},
 	}}
-	cost := ratelimit.Policy{Name: "points", Key: ratelimit.ByPartition(identity), Limit: ratelimit.PerHour(1000), Cost: points}
+	cost := ratelimit.Policy{
+		Name: "points", Key: ratelimit.ByPartition(identity), Limit: ratelimit.PerHour(1000), Settles: true,
+		Costs: map[string]int64{"GET /api/search": 5, "POST /api/reports": reportPoints},
+	}
 	upload := ratelimit.Policy{Name: "upload", Key: ratelimit.ByPartition(identity), Limit: ratelimit.FixedWindow(20, 24*time.Hour)}
-	events := ratelimit.Policy{Name: "events", Key: ratelimit.ByIP(), Limit: ratelimit.PerMinute(30)}
+	events := ratelimit.Policy{Name: "events", Key: ratelimit.ByIP(), Endpoints: map[string]ratelimit.Limit{"GET /events": ratelimit.PerMinute(30)}}
+	login := ratelimit.Login(func(p *ratelimit.Policy) {
+		if p.Name == "login-ip" { // not the account, whose owner has done nothing
+			p.Penalty = punished
+		}
+	})
 
 	fallback := memstore.New()
 	metrics, scraped, err := newMetrics(f, store, fallback)
@@ -87,7 +95,7 @@ func NewLimiters(f Flags, store ratelimit.Store) (*Limiters, error) {
 		Metrics:    scraped,
 		API:        m.limiter(perIP, plan),
 		Costly:     m.limiter(perIP, plan, cost),
-		Login:      m.limiter(ratelimit.Login()...),
+		Login:      m.limiter(login...),
 		Upload:     m.limiter(upload),
 		Events:     m.limiter(events),
 		Algorithms: make(map[string]*ratelimit.Limiter),

@@ -1,11 +1,15 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
+	"log/slog"
 	"net/http"
 	"time"
+
+	ratelimit "github.com/go-floodgate/floodgate/core"
 )
 
 // ContentType is the media type of every [Reply].
@@ -33,6 +37,15 @@ func OK(route string) Reply {
 // User is the answer of GET /api/users/{id}.
 func User(id string) Reply {
 	return reply(http.StatusOK, map[string]string{"id": id})
+}
+
+// Report is the answer of POST /api/reports, which tells the limiter what the
+// report has cost. ctx is the request's.
+func Report(ctx context.Context) Reply {
+	if err := ratelimit.Settle(ctx, "points", reportPoints); err != nil {
+		slog.WarnContext(ctx, "the estimate stays charged", slog.Any("error", err))
+	}
+	return OK("reports")
 }
 
 // SignIn is the answer of POST /login to this body.

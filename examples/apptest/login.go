@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -53,6 +55,40 @@ func loginsUnderWay(t *testing.T, b *bench) {
 	}
 	if got := s.must(t, login("demo", "demo")); got.status != http.StatusTooManyRequests {
 		t.Errorf("after 5 wrong log-ins another is answered %d, want 429", got.status)
+	}
+}
+
+// wrongPasswords sends 200 wrong passwords at once: the handler checks five.
+func wrongPasswords(t *testing.T, b *bench) {
+	s := b.open(t, app.Flags{}, nil)
+	for range 7 { // what a right password costs would show below
+		if got := s.must(t, login("demo", "demo")); got.status != http.StatusOK {
+			t.Fatalf("a right password is answered %d", got.status)
+		}
+	}
+	var (
+		wait    sync.WaitGroup
+		checked atomic.Int32
+		start   = make(chan struct{})
+	)
+	for range 200 {
+		wait.Go(func() {
+			<-start
+			got, err := s.send(login("demo", "guess"))
+			switch {
+			case err != nil:
+				t.Error(err)
+			case got.status == http.StatusUnauthorized:
+				checked.Add(1)
+			case got.status != http.StatusTooManyRequests:
+				t.Errorf("a wrong password is answered %d", got.status)
+			}
+		})
+	}
+	close(start)
+	wait.Wait()
+	if n := checked.Load(); n != 5 {
+		t.Errorf("of 200 wrong passwords at once %d were checked, want 5", n)
 	}
 }
 

@@ -17,6 +17,7 @@ var cases = []struct {
 	{"ten times the limit at once", false, tenTimes(edgeless)},
 	{"ten times the limit at one instant", true, tenTimes(edged)},
 	{"log-ins under way count", false, loginsUnderWay},
+	{"a flood of wrong passwords", false, wrongPasswords},
 	{"events are flushed one by one", false, eventsOneByOne},
 	{"the fallback decides while the store fails", false, fallbackDecides},
 	{"metrics tell what was decided", false, metricsTell},

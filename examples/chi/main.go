@@ -33,7 +33,7 @@ func handler(l *app.Limiters) http.Handler {
 	r.Group(func(r chi.Router) {
 		r.Use(chilimit.New(l.Costly))
 		r.Get("/api/search", show("search"))
-		r.Post("/api/reports", show("reports"))
+		r.Post("/api/reports", reports)
 	})
 	r.With(chilimit.New(l.Login, chilimit.Config{Account: chilimit.JSONField("username")})).Post("/login", signIn)
 	r.With(chilimit.New(l.Upload)).Post("/upload", show("upload"))
@@ -43,6 +43,8 @@ func handler(l *app.Limiters) http.Handler {
 	r.With(chilimit.New(l.Events)).Get("/events", events)
 	return r
 }
+
+func reports(w http.ResponseWriter, r *http.Request) { send(w, app.Report(r.Context())) }
 
 func show(route string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { send(w, app.OK(route)) }

@@ -33,7 +33,7 @@ func handler(l *app.Limiters) http.Handler {
 	e.GET("/api/users", show("users"), api)
 	e.GET("/api/users/:id", func(c *echo.Context) error { return send(c, app.User(c.Param("id"))) }, api)
 	e.GET("/api/search", show("search"), costly)
-	e.POST("/api/reports", show("reports"), costly)
+	e.POST("/api/reports", reports, costly)
 	e.POST("/login", signIn, echolimit.New(l.Login, echolimit.Config{Account: echolimit.JSONField("username")}))
 	e.POST("/upload", show("upload"), echolimit.New(l.Upload))
 	for name, limiter := range l.Algorithms {
@@ -42,6 +42,8 @@ func handler(l *app.Limiters) http.Handler {
 	e.GET("/events", events, echolimit.New(l.Events))
 	return e
 }
+
+func reports(c *echo.Context) error { return send(c, app.Report(c.Request().Context())) }
 
 func show(route string) echo.HandlerFunc {
 	return func(c *echo.Context) error { return send(c, app.OK(route)) }

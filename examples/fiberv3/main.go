@@ -36,7 +36,7 @@ func handler(l *app.Limiters) *fiber.App {
 	r.Get("/api/users", api, show("users"))
 	r.Get("/api/users/:id", api, func(c fiber.Ctx) error { return send(c, app.User(c.Params("id"))) })
 	r.Get("/api/search", costly, show("search"))
-	r.Post("/api/reports", costly, show("reports"))
+	r.Post("/api/reports", costly, reports)
 	r.Post("/login", fiberlimit.New(l.Login, fiberlimit.Config{Account: fiberlimit.JSONField("username")}), signIn)
 	r.Post("/upload", fiberlimit.New(l.Upload), show("upload"))
 	for name, limiter := range l.Algorithms {
@@ -45,6 +45,8 @@ func handler(l *app.Limiters) *fiber.App {
 	r.Get("/events", fiberlimit.New(l.Events), events)
 	return r
 }
+
+func reports(c fiber.Ctx) error { return send(c, app.Report(c.Context())) }
 
 func show(route string) fiber.Handler {
 	return func(c fiber.Ctx) error { return send(c, app.OK(route)) }

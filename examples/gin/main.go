@@ -32,7 +32,7 @@ func handler(l *app.Limiters) http.Handler {
 	users.GET("/:id", func(c *gin.Context) { send(c, app.User(c.Param("id"))) })
 	costly := r.Group("/api", ginlimit.New(l.Costly))
 	costly.GET("/search", show("search"))
-	costly.POST("/reports", show("reports"))
+	costly.POST("/reports", reports)
 	r.POST("/login", ginlimit.New(l.Login, ginlimit.Config{Account: ginlimit.JSONField("username")}), signIn)
 	r.POST("/upload", ginlimit.New(l.Upload), show("upload"))
 	for name, limiter := range l.Algorithms {
@@ -41,6 +41,8 @@ func handler(l *app.Limiters) http.Handler {
 	r.GET("/events", ginlimit.New(l.Events), events)
 	return r
 }
+
+func reports(c *gin.Context) { send(c, app.Report(c.Request.Context())) }
 
 func show(route string) gin.HandlerFunc {
 	return func(c *gin.Context) { send(c, app.OK(route)) }

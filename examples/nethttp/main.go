@@ -30,7 +30,7 @@ func handler(l *app.Limiters) http.Handler {
 	handle("GET /api/users", l.API, show("users"))
 	handle("GET /api/users/{id}", l.API, func(w http.ResponseWriter, r *http.Request) { send(w, app.User(r.PathValue("id"))) })
 	handle("GET /api/search", l.Costly, show("search"))
-	handle("POST /api/reports", l.Costly, show("reports"))
+	handle("POST /api/reports", l.Costly, reports)
 	mux.Handle("POST /login", httplimit.Wrap(l.Login, http.HandlerFunc(signIn), httplimit.Config{Account: httplimit.JSONField("username")}))
 	handle("POST /upload", l.Upload, show("upload"))
 	for name, limiter := range l.Algorithms {
@@ -39,6 +39,8 @@ func handler(l *app.Limiters) http.Handler {
 	handle("GET /events", l.Events, events)
 	return mux
 }
+
+func reports(w http.ResponseWriter, r *http.Request) { send(w, app.Report(r.Context())) }
 
 func show(route string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { send(w, app.OK(route)) }
