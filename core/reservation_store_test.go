@@ -161,5 +161,18 @@ func TestNoSettlingCostsNothing(t *testing.T) {
 // constantStore admits everything and allocates nothing.
 type constantStore struct{}
 
+func (constantStore) Take(_ context.Context, _ []ratelimit.Charge, results []ratelimit.Result) error {
+	for i := range results {
+		results[i] = ratelimit.Result{Allowed: true, Limit: 9, Remaining: 8, At: 1}
+	}
+	return nil
+}
+func (constantStore) Adjust(context.Context, []ratelimit.Adjustment) error { return nil }
+func (constantStore) Reset(context.Context, []ratelimit.Key) error         { return nil }
+
 // nowhere is a header that nobody reads.
 type nowhere struct{}
+
+func (nowhere) Get(string) string  { return "" }
+func (nowhere) Set(string, string) {}
+func (nowhere) Del(string)         {}

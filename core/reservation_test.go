@@ -263,16 +263,3 @@ func TestReserve(t *testing.T) {
 		t.Errorf("failed open: %+v, %v", d, r)
 	}
 }
-
-func (constantStore) Take(_ context.Context, _ []ratelimit.Charge, results []ratelimit.Result) error {
-	for i := range results {
-		results[i] = ratelimit.Result{Allowed: true, Limit: 9, Remaining: 8, At: 1}
-	}
-	return nil
-}
-func (constantStore) Adjust(context.Context, []ratelimit.Adjustment) error { return nil }
-func (constantStore) Reset(context.Context, []ratelimit.Key) error         { return nil }
-
-func (nowhere) Get(string) string  { return "" }
-func (nowhere) Set(string, string) {}
-func (nowhere) Del(string)         {}
