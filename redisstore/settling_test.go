@@ -101,7 +101,7 @@ func (s settler) start(t *testing.T) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this binary
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), settlerVariable+"="+string(task))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
