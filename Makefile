@@ -108,7 +108,7 @@ fuzz:
 $(MODULES:%=fuzz/%): fuzz/%:
 	@bash scripts/fuzz.sh $(FUZZTIME) $*
 
-## bench/redis: redisstore beside its peers, in one run on one Redis (7 minutes)
+## bench/redis: the part of it that is about Redis (5 minutes)
 .PHONY: bench/redis
 bench/redis: deps
 	@cd bench && go run ./redis $(BENCHARGS)
