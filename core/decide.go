@@ -215,6 +215,9 @@ func (l *Limiter) takeLocally(ctx context.Context, w *work) {
 
 // observe tells the observers of the decision in w.
 func (l *Limiter) observe(ctx context.Context, w *work) {
+	if l.offenders != nil && !w.decision.Allowed {
+		l.offenders.count(ctx, w)
+	}
 	if l.observers == nil {
 		return
 	}

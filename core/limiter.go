@@ -24,6 +24,7 @@ type Limiter struct {
 
 	headers   HeaderConfig
 	observers []Observer
+	offenders *Offenders
 	timed     bool // an observer wants to know how long the store takes
 	diagnosis diagnosis
 
@@ -98,6 +99,7 @@ func (c *config) finish() error {
 			}
 			compiled.divide(l.fallback.replicas)
 		}
+		l.offenders.watch(compiled)
 		l.policies = append(l.policies, compiled)
 	}
 	if l.access != nil {

@@ -129,6 +129,8 @@ type policy struct {
 	// endpoints and costs are nil without entries.
 	endpoints *table[PolicyLimit]
 	costs     *table[int64]
+	// offences are its refusals by key, nil if nobody wants to know.
+	offences *offences
 	// settles is whether a charge may have to be changed afterwards.
 	settles bool
 	// keyed is whether the Policy has a key of its own. With tiers the key is
