@@ -200,10 +200,11 @@ func readDraft07(header http.Header) (Advertised, bool) {
 // readThree reads the three fields that tell of one policy. A limit may be
 // followed by policies ("10, 10;w=1"), which say nothing more.
 func readThree(header http.Header, limit, remaining, reset field, received time.Time) (Advertised, bool) {
-	one, ok := Advertised{EffectiveWindow: Never}, false
-	if one.Remaining, ok = parseDigits(readField(header, fieldNames[remaining])); !ok {
+	n, ok := parseDigits(readField(header, fieldNames[remaining]))
+	if !ok {
 		return Advertised{}, false
 	}
+	one := Advertised{Remaining: n, EffectiveWindow: Never}
 	first, _, _ := strings.Cut(readField(header, fieldNames[limit]), ",")
 	one.Limit, _ = parseDigits(first)
 	const (

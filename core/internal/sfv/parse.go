@@ -154,7 +154,8 @@ func (p *parser) item() (Item, error) {
 		return Item{}, err
 	}
 	item := Item{Value: value}
-	return item, p.params(&item)
+	err = p.params(&item)
+	return item, err
 }
 
 // params reads the parameters of an item.
