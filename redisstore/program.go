@@ -35,7 +35,7 @@ type program struct {
 const (
 	hasLogs int64 = 1 << iota
 	hasChanges
-	hasSeveral
+	hasRepeats
 	isOne // and nothing else
 	hasPenalties
 )
@@ -84,9 +84,6 @@ func resetMap(m map[string]int32) map[string]int32 {
 // add appends a call's requests.
 func (p *program) add(c *call) {
 	p.calls = append(p.calls, c)
-	if c.shared || len(c.items) > 1 {
-		p.kinds |= hasSeveral
-	}
 	if c.adjusts {
 		p.kinds |= hasChanges
 	}
@@ -99,6 +96,11 @@ func (p *program) add(c *call) {
 	for i := range c.items {
 		item := &c.items[i]
 		item.index = p.key(item)
+		for j := 0; j < i && !c.adjusts; j++ {
+			if c.items[j].index == item.index {
+				p.kinds |= hasRepeats
+			}
+		}
 		limit := 8 * int64(p.limit(&item.limit))
 		if item.reset {
 			p.integer(-1)
@@ -148,7 +150,7 @@ func (p *program) key(item *item) int32 {
 	case ratelimit.AlgorithmSlidingLog:
 		p.kinds |= hasLogs
 	case ratelimit.AlgorithmPenalty:
-		p.kinds |= hasPenalties | hasSeveral
+		p.kinds |= hasPenalties
 	}
 	p.shapes = append(p.shapes, keyShape{item.limit.Algorithm, item.limit.Window})
 	n := int32(len(p.keys))
@@ -183,7 +185,7 @@ func (p *program) integer(n int64) {
 func (p *program) command(now int64) *command {
 	text := appendArray(p.text[:0], 3+4*len(p.limits)+p.count)
 	kinds := p.kinds
-	if kinds == 0 && len(p.calls) == 1 {
+	if kinds == 0 && len(p.calls) == 1 && len(p.calls[0].items) == 1 && !p.calls[0].shared {
 		kinds = isOne
 	}
 	text = appendInt(text, now)

@@ -10,7 +10,7 @@
 -- ARGV[1]  MessagePack, one flat array of integers:
 --            the time in microseconds, or -1 for this server's own
 --            what there is: 1 for logs + 2 for changes, and then no request + 4
---            for requests with several charges + 16 for penalties; or 8 for
+--            for a request that names a key twice + 16 for penalties; or 8 for
 --            nothing but a request with one charge, on neither
 --            the number of limits, and 4 each: algorithm, quota, window, capacity;
 --            a penalty is two of them, see penalty.lua
@@ -88,7 +88,7 @@ if kinds == 8 then
 end
 
 -- To make a function takes time, too: those that are not needed are not made.
-local logs, changes, several, penalties = kinds % 2 >= 1, kinds % 4 >= 2, kinds % 8 >= 4, kinds >= 16
+local logs, changes, repeats, penalties = kinds % 2 >= 1, kinds % 4 >= 2, kinds % 8 >= 4, kinds >= 16
 
 local values
 if #KEYS <= 1000 then

@@ -1,7 +1,7 @@
 -- Decides requests. Each charge is judged on the state as it is and what the
 -- request takes of the same key before it; then all that fit are taken, or none
 -- is.
-local before = {} -- by key: what the request takes of it before
+local before = repeats and {} -- by key: what the request takes of it before
 -- From 4 * i + 1: whether charge i fits, and the state it found. Of a penalty
 -- the first is whether it strikes.
 local judged = { false, 0, 0, 0, false, 0, 0, 0, false, 0, 0, 0 }
@@ -21,7 +21,7 @@ while pos <= size do
     local cost = own
     if mode == GUARD then
       cost = 0
-    elseif several then
+    elseif repeats then
       cost = cost + (before[k] or 0)
       if cost > MOST then cost = MOST end
     end
@@ -61,7 +61,7 @@ while pos <= size do
     admitted = admitted and (fit or mode ~= ENFORCE and mode ~= GUARD)
     if mode == GUARD then fit = fit and i > 0 and p[pos + 3 * i - 1] % 8 <= PEEK and not judged[4 * i - 3] end
     if count > 1 then
-      if takes then before[k] = cost end
+      if repeats and takes then before[k] = cost end
       local j = 4 * i
       judged[j + 1], judged[j + 2], judged[j + 3], judged[j + 4] = fit, t, u, r
     elseif takes and cost > 0 then
@@ -80,7 +80,7 @@ while pos <= size do
       local k, at, cost = p[pos + 3 * i + 1], p[pos + 3 * i + 2], p[pos + 3 * i + 3]
       local mode, key = at % 8, 4 * k - 3
       at = (at - mode) / 2
-      before[k] = nil
+      if repeats then before[k] = nil end
       local takes = mode == ONDENIAL
       if admitted then takes = mode == FORCE or judged[4 * i + 1] and mode <= SHADOW end
       if mode == GUARD then takes = judged[4 * i + 1] end
