@@ -30,8 +30,7 @@ func (l *lane) direct(ctx context.Context, c *call) bool {
 		stay = context.AfterFunc(ctx, func() { e.end(ctx.Err()) })
 	}
 	l.exchange(ctx, e, b, r)
-	stay()
-	e.close()
+	e.close(stay())
 	r.reset()
 	runners.Put(r)
 	l.mu.Lock()

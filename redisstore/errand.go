@@ -9,22 +9,30 @@ import (
 // errand is the context of calls to Redis. When it ends, so does what it is
 // doing on a connection, if that is one of [Interruptible]'s.
 type errand struct {
-	deadline time.Time // unlike any other errand's
-	timer    *time.Timer
-	done     chan struct{}
+	timer *time.Timer
+	done  chan struct{}
 
-	mu   sync.Mutex
-	err  error
-	conn *conn // the last one that it used
+	mu       sync.Mutex
+	deadline time.Time // unlike any other errand's
+	err      error
+	conn     *conn // the last one that it used
 }
 
 var _ context.Context = (*errand)(nil)
 
+// spareErrands are those that were closed before they ended.
+var spareErrands = sync.Pool{New: func() any {
+	e := &errand{done: make(chan struct{})}
+	e.timer = time.AfterFunc(time.Hour, e.expire)
+	e.timer.Stop()
+	return e
+}}
+
 // newErrand makes one that ends after the time given, or is closed before.
 func newErrand(in time.Duration) *errand {
-	e := &errand{deadline: time.Now().Add(in), done: make(chan struct{})}
-	errands.add(e)
-	e.timer = time.AfterFunc(in, e.expire)
+	e := spareErrands.Get().(*errand)
+	errands.add(e, time.Now().Add(in))
+	e.timer.Reset(in)
 	return e
 }
 
@@ -49,10 +57,18 @@ func (e *errand) end(err error) {
 	}
 }
 
-// close lets go of an errand that is done with.
-func (e *errand) close() {
-	e.timer.Stop()
+// close lets go of an errand that is done with. It is used again unless it has
+// ended or somebody may yet end it.
+func (e *errand) close(again bool) {
+	again = e.timer.Stop() && again
 	errands.remove(e)
+	e.mu.Lock()
+	again = again && e.err == nil
+	e.conn = nil
+	e.mu.Unlock()
+	if again {
+		spareErrands.Put(e)
+	}
 }
 
 // use notes the connection that the errand is now on, and returns whether it
@@ -72,7 +88,11 @@ func (e *errand) interruptible() bool {
 }
 
 // Deadline implements [context.Context].
-func (e *errand) Deadline() (time.Time, bool) { return e.deadline, true }
+func (e *errand) Deadline() (time.Time, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.deadline, true
+}
 
 // Done implements [context.Context].
 func (e *errand) Done() <-chan struct{} { return e.done }
@@ -95,19 +115,24 @@ type errandTable struct {
 	byDeadline map[time.Time]*errand
 }
 
-func (t *errandTable) add(e *errand) {
+// add gives an errand the deadline, or the next that is free.
+func (t *errandTable) add(e *errand, deadline time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.byDeadline[e.deadline] != nil {
-		e.deadline = e.deadline.Add(1)
+	for t.byDeadline[deadline] != nil {
+		deadline = deadline.Add(1)
 	}
-	t.byDeadline[e.deadline] = e
+	t.byDeadline[deadline] = e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.deadline = deadline
 }
 
 func (t *errandTable) remove(e *errand) {
+	deadline, _ := e.Deadline()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.byDeadline, e.deadline)
+	delete(t.byDeadline, deadline)
 }
 
 // find finds an errand by its deadline as it was given to go-redis. It is the

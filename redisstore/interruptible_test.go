@@ -33,7 +33,8 @@ func TestErrandInterrupts(t *testing.T) {
 		}
 	}
 	use := func(e *errand, set func(time.Time) error) {
-		if err := set(e.deadline); err != nil {
+		deadline, _ := e.Deadline()
+		if err := set(deadline); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,7 +51,7 @@ func TestErrandInterrupts(t *testing.T) {
 	if err := read(); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a read that began when the errand had ended: %v", err)
 	}
-	e.close()
+	e.close(true)
 
 	for name, next := range map[string]time.Time{"none": {}, "go-redis' own": time.Now().Round(0).Add(time.Hour)} {
 		e := newErrand(time.Hour)
@@ -63,8 +64,9 @@ func TestErrandInterrupts(t *testing.T) {
 		if err := read(); err != nil {
 			t.Errorf("another call on the connection, deadline %s: %v", name, err)
 		}
-		e.close()
-		if errands.find(e.deadline) != nil {
+		deadline, _ := e.Deadline()
+		e.close(false)
+		if errands.find(deadline) != nil {
 			t.Error("an errand that is closed is left over")
 		}
 	}
@@ -78,14 +80,13 @@ func TestErrandExpires(t *testing.T) {
 		t.Errorf("Err: %v", err)
 	}
 	one, other := newErrand(time.Hour), newErrand(time.Hour)
-	other.close()
-	other.deadline = one.deadline
-	errands.add(other)
+	errands.remove(other)
+	errands.add(other, one.deadline)
 	if one.deadline.Equal(other.deadline) || errands.find(one.deadline) != one || errands.find(other.deadline) != other {
 		t.Error("two errands can't be told apart")
 	}
-	one.close()
-	other.close()
+	one.close(true)
+	other.close(true)
 }
 
 // Interruptible leaves the options as they were, and TLS switched on.

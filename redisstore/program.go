@@ -17,7 +17,7 @@ type program struct {
 	calls []*call
 
 	keys   []string
-	number map[string]int32 // of each key, from 1
+	number map[string]int32 // of each key, from 1; empty while they are few
 	shapes []keyShape
 	limits []ratelimit.Limit
 
@@ -141,8 +141,24 @@ func (p *program) state(s *keyState) {
 	p.integer(s.Rest)
 }
 
+// fewKeys are compared with each other sooner than they are put into a map.
+const fewKeys = 8
+
+// known is the number of a key, 0 if it is new.
+func (p *program) known(key string) int32 {
+	if len(p.keys) > fewKeys {
+		return p.number[key]
+	}
+	for i := range p.keys {
+		if p.keys[i] == key {
+			return int32(i + 1)
+		}
+	}
+	return 0
+}
+
 func (p *program) key(item *item) int32 {
-	if n, ok := p.number[item.key]; ok {
+	if n := p.known(item.key); n > 0 {
 		return n
 	}
 	p.keys = append(p.keys, item.key)
@@ -154,7 +170,14 @@ func (p *program) key(item *item) int32 {
 	}
 	p.shapes = append(p.shapes, keyShape{item.limit.Algorithm, item.limit.Window})
 	n := int32(len(p.keys))
-	p.number[item.key] = n
+	if n == fewKeys+1 {
+		for i, key := range p.keys {
+			p.number[key] = int32(i + 1)
+		}
+	}
+	if n > fewKeys {
+		p.number[item.key] = n
+	}
 	return n
 }
 
