@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -51,7 +52,7 @@ func interruptible(dial dialFunc) dialFunc {
 		made := &conn{Conn: plain}
 		if looked, ok := plain.(syscall.Conn); ok {
 			if raw, err := looked.SyscallConn(); err == nil {
-				return &socket{made, raw}, nil
+				return &socket{made, look{RawConn: raw}}, nil
 			}
 		}
 		return made, nil
@@ -115,15 +116,46 @@ func (c *conn) interrupt(e *errand) {
 // go-redis looks there for what has arrived.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
-// socket is a conn whose socket go-redis can look at, to see whether the server
-// has closed it.
+// socket is a conn whose socket go-redis can look at, which it does before each
+// use, to see whether the server has closed it.
 type socket struct {
 	*conn
-	raw syscall.RawConn
+	look look
+}
+
+// Read is [net.Conn.Read].
+func (s *socket) Read(p []byte) (int, error) {
+	n, err := s.conn.Read(p)
+	if err == nil {
+		s.look.heard.Store(int64(time.Since(epoch)))
+	}
+	return n, err
 }
 
 // SyscallConn implements [syscall.Conn].
-func (s *socket) SyscallConn() (syscall.RawConn, error) { return s.raw, nil }
+func (s *socket) SyscallConn() (syscall.RawConn, error) { return &s.look, nil }
+
+// look is how a socket is looked at: not at all if the server has just been
+// heard. To look takes a call of the kernel, a thirtieth of a lone decision's
+// time.
+type look struct {
+	syscall.RawConn
+	heard atomic.Int64 // when, in nanoseconds since epoch
+}
+
+// epoch is before everything.
+var epoch = time.Now()
+
+// just is how long ago a server was heard that need not be looked at.
+const just = time.Millisecond
+
+// Read is [syscall.RawConn.Read].
+func (l *look) Read(see func(fd uintptr) (done bool)) error {
+	if time.Since(epoch)-time.Duration(l.heard.Load()) < just {
+		return nil
+	}
+	return l.RawConn.Read(see)
+}
 
 // dialFailures are why the servers that can't be reached at present can't: a
 // call that is out of time does not know.

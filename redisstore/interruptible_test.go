@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
 // An errand ends what it does on a connection, and nothing of the call that has
@@ -117,5 +119,54 @@ func TestInterruptibleOptions(t *testing.T) {
 	}
 	if b := <-first; b != 22 { // a TLS handshake
 		t.Errorf("the first byte sent is %d: a password would be in clear", b)
+	}
+}
+
+// A connection that has been quiet for a while is looked at before it is used, so
+// that one that the server has closed is not.
+func TestQuietConnectionIsLookedAt(t *testing.T) {
+	server := redistest.Start(t)
+	dial := Interruptible(&redis.Options{}).Dialer
+	plain, err := dial(context.Background(), "tcp", server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	c := plain.(*socket)
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := func() (seen bool) {
+		if err := raw.Read(func(uintptr) bool { seen = true; return true }); err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	c.look.heard.Store(int64(time.Since(epoch) + time.Hour))
+	if looked() {
+		t.Error("a connection is looked at that has just been heard")
+	}
+	c.look.heard.Store(int64(time.Since(epoch) - just))
+	if !looked() {
+		t.Error("a connection is not looked at that has been quiet")
+	}
+	if _, err := c.Write([]byte("PING\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 16)); err != nil {
+		t.Fatal(err)
+	}
+	if since := time.Since(epoch) - time.Duration(c.look.heard.Load()); since >= guard {
+		t.Errorf("an answer was heard %v ago", since)
+	}
+
+	// go-redis does look, or the rest is for nothing.
+	s := lone(t, server.Addr, time.Minute)
+	for range 3 {
+		server.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+		killed := time.Now()
+		redistest.Eventually(t, "it has been quiet", func() bool { return time.Since(killed) > just })
+		take(t, s, charge("client", hourly, 1))
 	}
 }
