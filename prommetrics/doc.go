@@ -36,7 +36,7 @@
 //   - rate_limit_store_failures_total{operation, fallback, kind}: calls of
 //     limiters to a store that failed, by [ratelimit.StoreFailure].
 //   - rate_limit_offenders_total{policy}: sources that were refused far too
-//     often; see [Metrics.Offender].
+//     often, if [Metrics.Offender] is told of them.
 //
 // Of the stores that [Metrics.Watch] was given, under the name it was given:
 //

@@ -1,6 +1,7 @@
 package prommetrics
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -129,10 +130,12 @@ func (m *Metrics) Observer() ratelimit.Observer {
 }
 
 // Offender counts a source that was refused a large multiple of a policy's
-// limit.
-func (m *Metrics) Offender(policy string) {
+// limit. It is what [ratelimit.Offenders.Notify] takes, or is to call:
+//
+//	&ratelimit.Offenders{Notify: metrics.Offender}
+func (m *Metrics) Offender(_ context.Context, o ratelimit.Offender) {
 	m.mu.Lock()
-	policy = m.policies.bounded(policy)
+	policy := m.policies.bounded(o.Policy)
 	m.mu.Unlock()
 	m.offenders.WithLabelValues(policy).Inc()
 }

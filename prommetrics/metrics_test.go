@@ -34,7 +34,7 @@ func everything(b *bench) {
 		ratelimit.Policy{Name: "trial", Limit: ratelimit.FixedWindow(1, time.Hour), Shadow: true},
 	), 5, get("/"))
 	b.on(&failing{err: errors.New("down")}, ratelimit.Policy{Name: "p", Limit: ratelimit.PerMinute(1)}).Allow(b.t.Context(), "k")
-	b.metrics.Offender("ip")
+	b.metrics.Offender(b.t.Context(), ratelimit.Offender{Policy: "ip"})
 	remote.call(ratelimit.StoreCall{Requests: 3, Duration: time.Millisecond})
 	remote.call(ratelimit.StoreCall{Requests: 1, Duration: time.Second, Err: errors.New("down"), Late: true})
 	remote.change(ratelimit.BreakerOpen)
@@ -104,6 +104,16 @@ func TestTwoMetricsInOneRegistry(t *testing.T) {
 	}
 }
 
+// A source that is refused a hundred times its limit is an offender, once.
+func TestOffenders(t *testing.T) {
+	b := newBench(t)
+	l := b.limiter(ratelimit.Policy{Name: "ip", Limit: ratelimit.FixedWindow(2, time.Hour)}, &ratelimit.Offenders{Notify: b.metrics.Offender})
+	serve(l, 2+199, get("/"))
+	b.want("rate_limit_offenders_total", map[string]float64{})
+	serve(l, 500, get("/"))
+	b.want("rate_limit_offenders_total", map[string]float64{`rate_limit_offenders_total{policy="ip"}`: 1})
+}
+
 func TestOffender(t *testing.T) {
 	b := newBench(t, prommetrics.WithBounds(prommetrics.Bounds{Policies: 2}))
 	b.limiter(ratelimit.Policy{Name: "a", Limit: ratelimit.PerMinute(1)}).Allow(t.Context(), "k")
@@ -111,7 +121,7 @@ func TestOffender(t *testing.T) {
 		t.Errorf("before the first offender: %v, %v; want 0, so that the first is an increase", value, there)
 	}
 	for _, policy := range []string{"a", "b", "a", "c", "d"} {
-		b.metrics.Offender(policy)
+		b.metrics.Offender(t.Context(), ratelimit.Offender{Policy: policy})
 	}
 	b.want("rate_limit_offenders_total", map[string]float64{
 		`rate_limit_offenders_total{policy="a"}`:     2,

@@ -90,7 +90,7 @@ func NewLimiters(f Flags, store ratelimit.Store) (*Limiters, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := maker{flags: f, store: store, fallback: fallback, metrics: metrics}
+	m := maker{flags: f, store: store, fallback: fallback, metrics: metrics, offenders: &ratelimit.Offenders{Notify: metrics.Offender}}
 	l := &Limiters{
 		Metrics:    scraped,
 		API:        m.limiter(perIP, plan),
@@ -119,6 +119,7 @@ type maker struct {
 	flags           Flags
 	store, fallback ratelimit.Store
 	metrics         *prommetrics.Metrics
+	offenders       *ratelimit.Offenders
 	err             error
 }
 
@@ -127,7 +128,7 @@ func (m *maker) limiter(policies ...ratelimit.Policy) *ratelimit.Limiter {
 		policies[i].OnStoreFailure = m.flags.OnStoreFailure
 	}
 	l, err := ratelimit.New(m.store, ratelimit.Policies(policies),
-		ratelimit.TrustProxies(m.flags.TrustedProxies), ratelimit.Fallback(m.fallback, 1), ratelimit.Observe(m.metrics.Observer()))
+		ratelimit.TrustProxies(m.flags.TrustedProxies), ratelimit.Fallback(m.fallback, 1), ratelimit.Observe(m.metrics.Observer()), m.offenders)
 	if m.err == nil {
 		m.err = err
 	}

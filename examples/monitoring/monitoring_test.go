@@ -16,8 +16,8 @@ const (
 	rulesFile     = "../../prommetrics/rules/floodgate.rules.yml"
 )
 
-// TestMonitoring has an example server on Redis answer clients, takes Redis
-// away, and asks a Prometheus that scrapes the server all that Grafana would.
+// TestMonitoring has an example server on Redis answer clients, one of whom
+// guesses passwords, takes Redis away, and asks a Prometheus that scrapes the server all that Grafana would.
 func TestMonitoring(t *testing.T) {
 	queries := dashboard(t)
 	for i, query := range queries {
@@ -27,7 +27,13 @@ func TestMonitoring(t *testing.T) {
 	redis := redistest.Start(t)
 	server := startServer(t, redis.Addr)
 	prometheus := startPrometheus(t, server.addr, rulesFile)
+	server.guesses.Store(1)
 	server.load(t)
+	const offenders = `sum(rate_limit_offenders_total{policy=~"login.*"})`
+	await(t, "there is no offender yet", func() bool { return prometheus.has(t, offenders+" == 0") })
+	server.guesses.Store(50)
+	await(t, "there is one", func() bool { return prometheus.has(t, offenders+" > 0") })
+	server.guesses.Store(1)
 
 	await(t, "Redis has been asked", func() bool { return prometheus.has(t, "rate_limit_store_batch_requests_count > 0") })
 	redis.Kill()
@@ -54,7 +60,7 @@ func TestMonitoring(t *testing.T) {
 	}
 	for alert, state := range map[string]string{
 		"FloodgateRefusesMuch": "pending", "FloodgateStoreErrors": "pending", "FloodgateDegraded": "pending", "FloodgateBreakerOpen": "pending",
-		"FloodgateOffender": "inactive", "FloodgateStoreNearlyFull": "inactive",
+		"FloodgateOffender": "firing", "FloodgateStoreNearlyFull": "inactive",
 	} {
 		await(t, alert+" is "+state, func() bool { return prometheus.rules(t)[alert] == state })
 	}

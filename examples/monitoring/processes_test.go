@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,7 +59,11 @@ func start(t *testing.T, program string, arguments ...string) (stdout io.Reader)
 }
 
 // server is an example server.
-type server struct{ addr string }
+type server struct {
+	addr string
+	// guesses is how many passwords a client tries in a row.
+	guesses atomic.Int64
+}
 
 func startServer(t *testing.T, redis string) *server {
 	t.Helper()
@@ -93,20 +98,12 @@ func (s *server) load(t *testing.T) {
 			for _, one := range []struct{ method, path, key string }{
 				{"GET", "/api/users/7", ""},
 				{"GET", "/api/search", "premium-key"},
-				{"POST", "/login", ""},
 				{"GET", "/algorithms/token_bucket", ""},
 			} {
-				request, err := http.NewRequestWithContext(ctx, one.method, "http://"+s.addr+one.path, http.NoBody)
-				if err != nil {
-					return
-				}
-				if one.key != "" {
-					request.Header.Set("X-API-Key", one.key)
-				}
-				if response, err := http.DefaultClient.Do(request); err == nil {
-					_, _ = io.Copy(io.Discard, response.Body)
-					_ = response.Body.Close()
-				}
+				s.send(ctx, one.method, one.path, one.key)
+			}
+			for range s.guesses.Load() {
+				s.send(ctx, "POST", "/login", "")
 			}
 			select {
 			case <-ctx.Done():
@@ -115,6 +112,21 @@ func (s *server) load(t *testing.T) {
 			}
 		}
 	}()
+}
+
+// send sends a request, whatever comes back.
+func (s *server) send(ctx context.Context, method, path, key string) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.addr+path, http.NoBody)
+	if err != nil {
+		return
+	}
+	if key != "" {
+		request.Header.Set("X-API-Key", key)
+	}
+	if response, err := http.DefaultClient.Do(request); err == nil {
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+	}
 }
 
 // metricNames are the metrics that the server shows.
