@@ -78,7 +78,7 @@ func (l *Limiter) ask(r *Request, w *work) (reason Reason, listed verdict) {
 		}
 		w.keys = append(w.keys, limit.part...)
 		w.ask(p, limit, l.cost(p, r), mode)
-		w.guard(p, mode)
+		w.guard(p, mode, true)
 	}
 	return reason, listed
 }
@@ -187,7 +187,7 @@ func (l *Limiter) takeLocally(ctx context.Context, w *work) {
 	all, charges := slices.Clone(w.asked), slices.Clone(w.charges)
 	n := 0
 	for i := range w.asked {
-		if p := w.asked[i].policy; p.OnStoreFailure == FailLocal {
+		if p := w.asked[i].policy; p.OnStoreFailure == FailLocal && !w.guards(i) {
 			w.asked[n] = asked{policy: p, limit: w.asked[i].limit.local}
 			w.charges[n] = w.charges[i]
 			w.charges[n].Limit = w.asked[n].limit.Limit

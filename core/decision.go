@@ -21,8 +21,8 @@ const (
 	// ReasonFailedClosed: the store failed and a policy refuses such requests
 	// ([FailClosed]).
 	ReasonFailedClosed
-	// ReasonBlocked: a policy's [Penalty] blocks the client, since before or
-	// because of this request.
+	// ReasonBlocked: the [Penalty] of the binding policy blocks the client,
+	// since before or because of this request.
 	ReasonBlocked
 	// ReasonCanceled: the request's own context ended before the decision, or
 	// before its turn came. It is neither a denial nor a failure.

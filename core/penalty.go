@@ -19,6 +19,9 @@ import (
 // once.
 //
 // Strike and block are decided with the request, in the same call to the store.
+// There are no strikes for what costs nothing, for the attempts of
+// [Limiter.Wait], while the fallback store decides (which knows no blocks), or
+// in a request that another policy's penalty blocks.
 // A zero field has its default; durations are whole numbers of microseconds.
 type Penalty struct {
 	// Base is the first block, at least 1 ms; 0 is one minute.
@@ -122,19 +125,21 @@ func (p *policy) compilePenalty() error {
 		return err
 	}
 	p.penalty = &PolicyLimit{Policy: p.Name, Limit: l}
-	// How long somebody is blocked is no matter of how many processes there are.
-	p.penalty.local = p.penalty
 	return nil
 }
 
-// guard adds the charge of the penalty that guards the one just added. A quota
-// of 0 refuses all, which is no offence, and who is only watched offends nobody.
-func (w *work) guard(p *policy, mode Mode) {
+// guard adds the charge of the penalty that guards the one just added; without
+// strikes it only blocks. A quota of 0 refuses all, which is no offence, nor is
+// what costs nothing, and who is only watched offends nobody.
+func (w *work) guard(p *policy, mode Mode, strikes bool) {
 	guarded := &w.charges[len(w.charges)-1]
 	if p.penalty == nil || w.asked[len(w.asked)-1].limit.Shadow || guarded.Limit.Quota == 0 {
 		return
 	}
 	charge := Charge{Policy: p.Name, Partition: guarded.Partition, Limit: p.penalty.Limit, Cost: 1, Mode: ModePenalty}
+	if !strikes || guarded.Cost == 0 {
+		charge.Cost = 0
+	}
 	if mode == ModePeek {
 		charge.Cost, charge.Mode = 0, ModePeek
 	}
@@ -147,17 +152,20 @@ func (w *work) guard(p *policy, mode Mode) {
 func (w *work) guards(i int) bool { return w.charges[i].Limit.Algorithm == AlgorithmPenalty }
 
 // penalise has a penalty that blocks, at i, speak through the policy it
-// belongs to, which comes before it: nothing is left until the block is over. It reports whether
-// there is one.
-func (w *work) penalise(i int) (blocked bool) {
+// belongs to, which comes before it: nothing is left until the block is over.
+func (w *work) penalise(i int) {
 	block, result := &w.results[i], &w.results[i-1]
 	if block.Allowed {
-		return false
+		return
 	}
 	result.Allowed, result.Remaining, result.Delay = false, 0, 0
 	result.RetryAfter = max(result.RetryAfter, block.RetryAfter)
 	result.ResetAfter = max(result.ResetAfter, block.RetryAfter)
-	return true
+}
+
+// blocked reports whether the penalty of the charge at i blocks, if it has one.
+func (w *work) blocked(i int) bool {
+	return i+1 < len(w.charges) && w.guards(i+1) && !w.results[i+1].Allowed
 }
 
 // penaltyText is a penalty's text form.

@@ -1,6 +1,7 @@
 package ratelimit_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -133,5 +134,68 @@ func TestBlockAfter(t *testing.T) {
 	huge := ratelimit.Block{Base: ratelimit.MaxWindow - time.Hour, Factor: 1000, Cap: ratelimit.MaxWindow}
 	if got := huge.After(1 << 62); got != ratelimit.MaxWindow {
 		t.Errorf("a huge block: %v", got)
+	}
+}
+
+// What a limiter itself does, or gives for nothing, is no strike.
+func TestNoStrikes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		penalty := &ratelimit.Penalty{Base: time.Hour}
+		key := ratelimit.UserKey("ann")
+
+		l := mustNew(t, newModelStore(), ratelimit.Policy{Name: "p", Limit: ratelimit.SlidingLog(1, time.Second), Penalty: penalty})
+		start := time.Now()
+		for range 5 {
+			if err := l.Wait(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if waited := time.Since(start); waited != 4*time.Second {
+			t.Errorf("five waits took %v, want 4s", waited)
+		}
+
+		free := mustNew(t, newModelStore(), ratelimit.Policy{
+			Name: "p", Key: ratelimit.ByUser(), Limit: ratelimit.SlidingLog(1, time.Minute), Penalty: penalty, Settles: true,
+			Costs: map[string]int64{"/health": 0},
+		})
+		call, _ := begin(free, &fakeRequest{user: "ann"})
+		if err := ratelimit.Settle(call, "p", 5); err != nil {
+			t.Fatal(err)
+		}
+		call.Finish(http.StatusOK, false)
+		for range 2 {
+			call, _ := begin(free, &fakeRequest{user: "ann", route: "/health"})
+			if d := call.Decision(); call.Proceed() || d.Reason != ratelimit.ReasonRateLimited {
+				t.Fatalf("a look at a key in debt: proceed %t, %v", call.Proceed(), d.Reason)
+			}
+			call.Finish(0, false)
+		}
+
+		down := newModelStore()
+		down.fails = errors.New("down")
+		local := mustNew(t, down, ratelimit.Policy{Name: "p", Limit: ratelimit.SlidingLog(4, time.Minute), Penalty: penalty, OnStoreFailure: ratelimit.FailLocal},
+			ratelimit.Fallback(newModelStore(), 4), ratelimit.Logger(nil))
+		for range 3 {
+			if d := local.AllowN(t.Context(), key, 2); d.Allowed || d.Reason != ratelimit.ReasonRateLimited {
+				t.Fatalf("a share of the limit: %+v", d)
+			}
+		}
+		if d := local.Allow(t.Context(), key); !d.Allowed {
+			t.Errorf("who exceeded one replica's share is blocked: %v", d.Reason)
+		}
+	})
+}
+
+// The reason is that of the policy which is named.
+func TestReasonIsTheBindingPolicys(t *testing.T) {
+	l := mustNew(t, newModelStore(),
+		ratelimit.Policy{Name: "secret", Limit: ratelimit.SlidingLog(1, time.Minute), Hidden: true, Penalty: &ratelimit.Penalty{Base: time.Minute}},
+		ratelimit.Policy{Name: "long", Limit: ratelimit.SlidingLog(1, time.Hour)})
+	for i := range 3 {
+		call, _ := begin(l, &fakeRequest{})
+		if d := call.Decision(); i > 0 && (d.Policy != "long" || d.Reason != ratelimit.ReasonRateLimited) {
+			t.Errorf("policy %q, reason %v", d.Policy, d.Reason)
+		}
+		call.Finish(http.StatusOK, false)
 	}
 }

@@ -61,7 +61,7 @@ func ReservationOf(ctx context.Context, policy string) *Reservation {
 //	rows, err := export(ctx)
 //	return errors.Join(err, reserved.Settle(ctx, rows))
 func (l *Limiter) Reserve(ctx context.Context, key Partition, estimate int64) (Decision, *Reservation) {
-	w := l.considerKey(ctx, key, estimate, ModeEnforce)
+	w := l.considerKey(ctx, key, estimate, ModeEnforce, true)
 	defer l.release(w)
 	d := w.decision
 	if !slices.ContainsFunc(l.policies, func(p *policy) bool { return p.Settles }) {
@@ -125,6 +125,9 @@ func (l *Limiter) reservation(store Store, counts Outcome, charged Adjustment) *
 // If the policy counts by outcome and the request turns out not to count, it
 // costs nothing in the end, whatever was or will be settled.
 //
+// A cost above [MaxQuota] is taken as that. If the key was reset in the
+// meantime, what is given back is taken off what has been used since.
+//
 // The error is the store's, or says that the cost is negative; a failed store
 // is reported to observers as well. Since it can't be known what has become of
 // that call, a later one goes out from the lower of the two figures: in doubt
@@ -137,7 +140,8 @@ func (r *Reservation) Settle(ctx context.Context, cost int64) error {
 	case r == nil:
 		return nil
 	}
-	return r.change(ctx, cost, false)
+	// What a store saturates at could not be taken off again.
+	return r.change(ctx, min(cost, MaxQuota), false)
 }
 
 // forgo gives everything back for good.

@@ -29,12 +29,12 @@ func (l *Limiter) Allow(ctx context.Context, key Partition) Decision {
 // AllowN is [Limiter.Allow] with a cost of n, 0 or more; a negative n is taken
 // as 1.
 func (l *Limiter) AllowN(ctx context.Context, key Partition, n int64) Decision {
-	return l.decideKey(ctx, key, n, ModeEnforce)
+	return l.decideKey(ctx, key, n, ModeEnforce, true)
 }
 
 // Peek says what Allow would, and charges nothing.
 func (l *Limiter) Peek(ctx context.Context, key Partition) Decision {
-	return l.decideKey(ctx, key, 1, ModePeek)
+	return l.decideKey(ctx, key, 1, ModePeek, false)
 }
 
 // Wait waits until key is admitted, or ctx ends. It returns an error at once
@@ -50,7 +50,7 @@ func (l *Limiter) Wait(ctx context.Context, key Partition) error {
 // are not queued: who comes first when quota is back is admitted.
 func (l *Limiter) WaitN(ctx context.Context, key Partition, n int64) error {
 	for {
-		d := l.decideKey(ctx, key, n, ModeEnforce)
+		d := l.decideKey(ctx, key, n, ModeEnforce, false)
 		switch {
 		case d.Allowed:
 			return sleepBefore(ctx, d.Delay)
@@ -121,15 +121,15 @@ func (p *policy) appendKeys(keys []Key, key Partition) []Key {
 	return keys
 }
 
-func (l *Limiter) decideKey(ctx context.Context, key Partition, n int64, mode Mode) Decision {
-	w := l.considerKey(ctx, key, n, mode)
+func (l *Limiter) decideKey(ctx context.Context, key Partition, n int64, mode Mode, strikes bool) Decision {
+	w := l.considerKey(ctx, key, n, mode, strikes)
 	d := w.decision
 	l.release(w)
 	return d
 }
 
 // considerKey decides without HTTP. What it returns is to be released.
-func (l *Limiter) considerKey(ctx context.Context, key Partition, n int64, mode Mode) *work {
+func (l *Limiter) considerKey(ctx context.Context, key Partition, n int64, mode Mode, strikes bool) *work {
 	if n < 0 {
 		l.diagnosis.once(CodeNegativeCost, "a negative cost was given, 1 is charged: give 0 or more")
 		n = 1
@@ -160,7 +160,7 @@ func (l *Limiter) considerKey(ctx context.Context, key Partition, n int64, mode 
 		}
 		w.ask(p, limit, n, chargeMode)
 		w.charges[len(w.charges)-1].Partition = key
-		w.guard(p, mode)
+		w.guard(p, mode, strikes)
 	}
 	if len(w.charges) == 0 {
 		w.decision.Allowed, w.decision.Reason = true, reason

@@ -29,10 +29,11 @@ const (
 	// make (a penalty's strike).
 	ModeOnDenial
 	// ModePenalty stands behind the charge it guards. It vetoes, whatever its
-	// cost, while the key is in debt or blocked; if it is not, and the charge
-	// right before it in the same Take does not fit, it is taken as a strike,
-	// even past the limit. Its Result is what a cost of 0 would be answered
-	// after all that. As the first charge it never strikes.
+	// cost, while the key is in debt or blocked. If none of the Take does, and
+	// the charge right before it does not fit, it is taken as a strike, even
+	// past the limit. Its Result is what a cost of 0 would be answered after
+	// all that. As the first charge it never strikes. A store that can't tell
+	// whether the charge before it really does not fit doesn't strike either.
 	ModePenalty
 )
 

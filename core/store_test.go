@@ -42,7 +42,11 @@ func (s *modelStore) Take(ctx context.Context, charges []ratelimit.Charge, resul
 	next := make(map[ratelimit.Key]algorithm.State)
 	admitted := true
 	var strikes []int
+	blocked := false
 	defer func() {
+		if blocked {
+			return
+		}
 		for _, i := range strikes {
 			key := charges[i].Key()
 			s.states[key], _ = algorithm.Force(s.states[key], now, charges[i].Limit, charges[i].Cost)
@@ -60,7 +64,7 @@ func (s *modelStore) Take(ctx context.Context, charges []ratelimit.Charge, resul
 			results[i] = algorithm.Look(state, now, c.Limit, c.Cost)
 		case ratelimit.ModePenalty:
 			results[i] = algorithm.Look(state, now, c.Limit, 0)
-			admitted = admitted && results[i].Allowed
+			admitted, blocked = admitted && results[i].Allowed, blocked || !results[i].Allowed
 			if i > 0 && results[i].Allowed && !results[i-1].Allowed {
 				strikes = append(strikes, i)
 			}

@@ -79,10 +79,9 @@ func (w *work) sizeResults() {
 func (w *work) conclude() {
 	d := &w.decision
 	d.Allowed, d.Reason = true, ReasonWithinLimits
-	blocked := false
 	for i := range w.charges {
-		if w.guards(i) && w.penalise(i) {
-			blocked = true
+		if w.guards(i) {
+			w.penalise(i)
 		}
 	}
 	binding := -1
@@ -107,11 +106,11 @@ func (w *work) conclude() {
 	if !d.Allowed {
 		d.Delay = 0
 	}
-	if blocked {
-		d.Reason = ReasonBlocked
-	}
 	if binding < 0 {
 		return
+	}
+	if w.blocked(binding) {
+		d.Reason = ReasonBlocked
 	}
 	limit := w.asked[binding].limit
 	if !limit.Hidden {

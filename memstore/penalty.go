@@ -10,11 +10,14 @@ import (
 // to find that out. One for whose first strike there is no room at the cap has
 // none: that a flood fills the store is no reason to block anybody.
 
-// guard answers for a penalty, and notes whether it strikes: if its key isn't
-// blocked, and the charge before it does not fit.
-func (p *part) guard(e *entry, now int64, c *ratelimit.Charge, before *ratelimit.Charge, said *ratelimit.Result, r *ratelimit.Result) {
-	p.shard.peek(e, now, &c.Limit, r)
-	p.strikes = r.Allowed && c.Cost > 0 && before != nil && mayFit(before.Mode) && !said.Allowed
+// guard answers for the penalty i, and notes whether it strikes: if its key
+// isn't blocked, and the charge before it does not fit. One that was decided
+// together with others for want of room says nothing of its own key.
+func (t *table) guard(charges []ratelimit.Charge, parts []part, i int, e *entry, now int64, results []ratelimit.Result) {
+	p, r := &parts[i], &results[i]
+	p.shard.peek(e, now, &charges[i].Limit, r)
+	p.strikes = r.Allowed && charges[i].Cost > 0 && i > 0 &&
+		mayFit(charges[i-1].Mode) && !results[i-1].Allowed && parts[i-1].where == alone
 }
 
 // mayFit reports whether a charge of this mode can also not fit.
@@ -32,8 +35,14 @@ func (sh *shard) peek(e *entry, now int64, l *ratelimit.Limit, r *ratelimit.Resu
 	sh.apply(algorithm.ActionLook, &s, now, l, 0, r)
 }
 
-// strike takes the strikes of a Take and answers for what they made.
+// strike takes the strikes of a Take, unless a penalty blocks, and answers for
+// what they made.
 func (t *table) strike(charges []ratelimit.Charge, parts []part, now int64, results []ratelimit.Result) {
+	for i := range charges {
+		if charges[i].Mode == ratelimit.ModePenalty && !results[i].Allowed {
+			return
+		}
+	}
 	for i := range charges {
 		c, p := &charges[i], &parts[i]
 		if !p.strikes {

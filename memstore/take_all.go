@@ -78,11 +78,7 @@ func (t *table) decide(charges []ratelimit.Charge, parts []part, now int64, resu
 			}
 		}
 		if c.Mode == ratelimit.ModePenalty {
-			if i > 0 {
-				p.guard(e, now, c, &charges[i-1], &results[i-1], r)
-			} else {
-				p.guard(e, now, c, nil, nil, r)
-			}
+			t.guard(charges, parts, i, e, now, results)
 			denied = denied || !r.Allowed
 			continue
 		}

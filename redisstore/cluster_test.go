@@ -68,6 +68,35 @@ func TestSpreadRequest(t *testing.T) {
 	}
 }
 
+// TestSpreadPenalty has a request that is spread bring no strike, and one that
+// is not block in both.
+func TestSpreadPenalty(t *testing.T) {
+	cluster := redistest.StartCluster(t, 0)
+	s := open(t, clusterClient(cluster))
+	block, err := ratelimit.Penalty{Base: time.Hour}.Limit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := charge("a", ratelimit.FixedWindow(1, time.Hour), 2)
+	guard := over
+	guard.Limit, guard.Cost, guard.Mode = block, 1, ratelimit.ModePenalty
+	far := charge("b", ratelimit.FixedWindow(10, time.Hour), 1)
+	for range 3 {
+		if r := take(t, s, far, over, guard); !r[0].Allowed || r[1].Allowed || !r[2].Allowed || r[2].Remaining != 1 {
+			t.Errorf("a spread request: %+v, want it denied without a strike", r)
+		}
+	}
+	if r := take(t, s, over, guard); r[1].Allowed || r[1].Remaining != 0 {
+		t.Errorf("a request in one place: %+v, want a strike", r)
+	}
+	if r := take(t, s, far, guard); !r[0].Allowed || r[1].Allowed {
+		t.Errorf("a spread request of who is blocked: %+v, want the block alone to deny it", r)
+	}
+	if n := left(t, s, "b", far.Limit); n != 10 {
+		t.Errorf("%d left elsewhere, want 10", n)
+	}
+}
+
 // TestSpreadCost documents what a denied request can cost others: for one
 // round trip its charges elsewhere are taken, and never more than that.
 func TestSpreadCost(t *testing.T) {

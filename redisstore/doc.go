@@ -51,7 +51,8 @@
 // charged for a request that is not admitted, which can deny another request
 // that would have passed; nothing is ever admitted beyond a limit. If giving
 // back fails, the charge stays until it has expired. [Stats].GivenBack counts
-// such requests.
+// such requests. They have no strikes of a penalty, only blocks: a denial in
+// passing must not block anybody.
 //
 // A Ring whose server fails counts that server's keys elsewhere, afresh.
 //

@@ -91,7 +91,13 @@ func (b *ledger) decide(client string, endpoint string) (allowed bool, reason ra
 		b.last[client+endpoint] = b.now
 		free = b.blocked(client+endpoint) == 0
 	}
+	wait := b.blocked(client + endpoint)
+	if !fits {
+		wait = max(wait, tableWindow-b.now%tableWindow)
+	}
 	switch {
+	case !free && !planFits && planWindow-b.now%planWindow > wait:
+		return false, ratelimit.ReasonRateLimited // the plan's wait is the longer one, so it binds
 	case !free:
 		return false, ratelimit.ReasonBlocked
 	case !fits || !planFits:

@@ -164,19 +164,22 @@ func (r *replay) strike(c *call) {
 // takes of the same key before it, and reports whether all fit that enforce.
 func (r *replay) judge(c *call) bool {
 	c.sizeResults()
-	fits := true
+	fits, blocked := true, false
 	for i := range c.items {
 		item := &c.items[i]
 		if item.mode == ratelimit.ModePenalty {
 			c.results[i] = lookAt(r.of(item), r.now, &item.limit, 0, item.released)
 			item.strikes = c.results[i].Allowed && item.cost > 0 && i > 0 &&
 				c.items[i-1].mode <= ratelimit.ModePeek && !c.results[i-1].Allowed
-			fits = fits && c.results[i].Allowed
+			fits, blocked = fits && c.results[i].Allowed, blocked || !c.results[i].Allowed
 			continue
 		}
 		cost := min(taken(c, i)+item.cost, algorithm.MaxUnits)
 		c.results[i] = lookAt(r.of(item), r.now, &item.limit, cost, item.released)
 		fits = fits && (c.results[i].Allowed || item.mode != ratelimit.ModeEnforce)
+	}
+	for i := range c.items {
+		c.items[i].strikes = c.items[i].strikes && !blocked
 	}
 	return fits
 }

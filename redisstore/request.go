@@ -92,16 +92,19 @@ func (r *request) add(i int, adjusts bool) (*item, error) {
 	return &c.items[len(c.items)-1], nil
 }
 
-// guards reports whether the charge i goes to the same place as the one before
-// it, right behind it.
-func (r *request) guards(i int) bool {
-	for j := range r.parts {
-		items := r.parts[j].call.items
-		if last := len(items) - 1; items[last].origin == i {
-			return last > 0 && items[last-1].origin == i-1
+// forgo has the penalties of a request that is spread over several places veto
+// only. For one round trip a place holds what others have charged and will give
+// back, so that a charge may not fit there which later does: anybody could
+// bring strikes upon a key by requests that are denied elsewhere.
+func (r *request) forgo() {
+	for i := range r.parts {
+		items := r.parts[i].call.items
+		for j := range items {
+			if items[j].mode == ratelimit.ModePenalty {
+				items[j].cost = 0
+			}
 		}
 	}
-	return false
 }
 
 // ask sends a request whose keys have been added, and fills in the results.
@@ -114,9 +117,9 @@ func (r *request) ask(ctx context.Context, charges []ratelimit.Charge, results [
 			return err
 		}
 		item.limit, item.cost, item.mode = c.Limit, min(c.Cost, algorithm.MaxUnits), c.Mode
-		if c.Mode == ratelimit.ModePenalty && !r.guards(i) {
-			item.cost = 0 // what it guards is decided elsewhere: it only vetoes
-		}
+	}
+	if len(r.parts) > 1 {
+		r.forgo()
 	}
 	for i := range r.parts {
 		r.parts[i].call.kept = kept

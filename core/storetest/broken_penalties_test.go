@@ -40,6 +40,18 @@ var brokenPenalties = []brokenStore{
 			return b.Take(ctx, charges, results)
 		}}
 	}},
+	{"who is blocked strikes others", "penalty_costs_nothing", func(b *book) ratelimit.Store {
+		return &twisted{book: b, take: func(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
+			err := b.Take(ctx, charges, results)
+			if err != nil || len(charges) != 4 {
+				return err
+			}
+			if results[1].Allowed && !results[0].Allowed && !results[3].Allowed {
+				b.also(as(force, charges[1]))
+			}
+			return nil
+		}}
+	}},
 	{"a blocked client's requests are charged", "penalty_costs_nothing", onResults(func(b *book, charges []ratelimit.Charge, results []ratelimit.Result) {
 		for i, c := range charges {
 			if c.Mode == penalty && !results[i].Allowed && i > 0 && results[i-1].Allowed {

@@ -32,6 +32,7 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 		strikes = make([]bool, len(charges))
 		untaken = make(map[int]ratelimit.Result) // what charges that are not taken say of an admitted request
 		denied  = false
+		blocked = false
 	)
 	for i, c := range charges {
 		key := c.Key()
@@ -49,7 +50,7 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 			result = asLook(m[key], now[i], c.Limit)
 		case c.Mode == ratelimit.ModePenalty:
 			result = algorithm.Look(m[key], now[i], c.Limit, 0)
-			denied = denied || !result.Allowed
+			denied, blocked = denied || !result.Allowed, blocked || !result.Allowed
 			strikes[i] = result.Allowed && i > 0 && mayFit(charges[i-1].Mode) && !answers[i-1].Allowed
 		case c.Mode != ratelimit.ModePeek && whole.Allowed:
 			// Whether it fits is decided by now: under two quotas for one key, each
@@ -77,7 +78,7 @@ func (m model) take(now []int64, charges []ratelimit.Charge) []answer {
 	}
 	maps.Copy(m, after)
 	for i, c := range charges {
-		if key := c.Key(); strikes[i] {
+		if key := c.Key(); strikes[i] && !blocked {
 			m[key], _ = algorithm.Force(m[key], now[i], c.Limit, c.Cost)
 			answers[i].Result = algorithm.Look(m[key], now[i], c.Limit, 0)
 		}

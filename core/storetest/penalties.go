@@ -144,6 +144,13 @@ func casePenaltyCostsNothing(s *suite) {
 		if r := s.take(as(peek, guarded(one, l)[1])); r[0].Allowed {
 			s.Errorf("a peek at a penalty that blocks: %s", showResult(r[0]))
 		}
+		// Whoever is blocked by one penalty brings no strike upon another key.
+		request := append(guarded(under("account", on("victim", limit(1), 2)), l), guarded(one, l)...)
+		for range 2 {
+			if r := s.take(request...); r[0].Allowed || !r[1].Allowed || r[1].Remaining != 1 || r[3].Allowed {
+				s.Errorf("a request of a blocked client that exceeds another's limit: %s, %s, %s, want no strike", showResult(r[0]), showResult(r[1]), showResult(r[3]))
+			}
+		}
 		if r := s.take(guarded(on("other client", limit(10), 1), l)...); !r[0].Allowed || !r[1].Allowed {
 			s.Errorf("another client: %s, %s, want it admitted", showResult(r[0]), showResult(r[1]))
 		}

@@ -12,7 +12,7 @@ while pos <= size do
     pos = pos + 1
     count, undoable = p[pos], true
   end
-  local admitted = true
+  local admitted, blocked = true, false
   for i = 0, count - 1 do
     local k, at, own = p[pos + 3 * i + 1], p[pos + 3 * i + 2], p[pos + 3 * i + 3]
     local mode, key = at % 8, 4 * k - 3
@@ -59,6 +59,7 @@ while pos <= size do
     end
     local takes = mode == FORCE or fit and mode <= SHADOW
     admitted = admitted and (fit or mode ~= ENFORCE and mode ~= GUARD)
+    if mode == GUARD then blocked = blocked or not fit end
     if mode == GUARD then fit = fit and i > 0 and p[pos + 3 * i - 1] % 8 <= PEEK and not judged[4 * i - 3] end
     if count > 1 then
       if repeats and takes then before[k] = cost end
@@ -83,7 +84,7 @@ while pos <= size do
       if repeats then before[k] = nil end
       local takes = mode == ONDENIAL
       if admitted then takes = mode == FORCE or judged[4 * i + 1] and mode <= SHADOW end
-      if mode == GUARD then takes = judged[4 * i + 1] end
+      if mode == GUARD then takes = judged[4 * i + 1] and not blocked end
       if takes and cost > 0 then
         if p[at] == LOG then
           logTake(k, cost, undoable and admitted)
