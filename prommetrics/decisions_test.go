@@ -196,9 +196,8 @@ func TestMethodsRoutesAndOutcomes(t *testing.T) {
 	b := newBench(t)
 	decided := b.metrics.Observer().Decision
 	want := make(map[string]float64)
-	n := 0
 	for round := range 2 {
-		n = 0
+		n := 0
 		for _, method := range []string{"GET", "POST"} {
 			for _, route := range []string{"/a", "/b"} {
 				for _, allowed := range []bool{true, false} {
