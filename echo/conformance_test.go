@@ -20,6 +20,9 @@ func TestConformance(t *testing.T) {
 func serve(t testing.TB, l net.Listener, site adaptertest.Site) {
 	e := echo.New()
 	e.Logger.SetLevel(7)
+	if site.OnError != nil {
+		e.HTTPErrorHandler = func(err error, c echo.Context) { _ = site.OnError(exchange(c), err) }
+	}
 	if site.Recover {
 		e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{DisablePrintStack: true}))
 	}

@@ -2,8 +2,6 @@ package echolimit
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"slices"
 	"sync"
 
@@ -33,7 +31,7 @@ func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 			if p.Marks() {
 				c.SetRequest(c.Request().WithContext(&p.Call))
 			}
-			return p.Run(func() error { return next(c) }, func(err error) int { return status(c.Response(), err) })
+			return p.Run(func() error { return next(c) }, func(err error, finish func(int)) { settle(c.Response(), err, finish) })
 		}
 	}
 }
@@ -58,20 +56,14 @@ func (p *passage) RemoteAddr() string          { return p.c.Request().RemoteAddr
 func (p *passage) Header(name string) []string { return p.c.Request().Header[name] }
 func (p *passage) Route() (string, bool)       { return p.known.of(p.c) }
 
-// status is the one that the client gets.
-func status(response *echo.Response, err error) int {
-	if response.Committed || err == nil {
-		return response.Status
+// settle tells finish the status that the client gets. What answers an error,
+// middleware further out or Echo's error handler, is free to choose one.
+func settle(response *echo.Response, err error, finish func(status int)) {
+	if err == nil || response.Committed {
+		finish(response.Status)
+		return
 	}
-	failure, ok := errors.AsType[*echo.HTTPError](err)
-	if !ok {
-		return http.StatusInternalServerError
-	}
-	//nolint:errorlint // Echo answers with this one, and looks no deeper
-	if inner, ok := failure.Internal.(*echo.HTTPError); ok {
-		return inner.Code
-	}
-	return failure.Code
+	response.Before(func() { finish(response.Status) })
 }
 
 // routes has the methods of all routes: of each router, by pattern.

@@ -19,6 +19,9 @@ func TestConformance(t *testing.T) {
 
 func serve(t testing.TB, l net.Listener, site adaptertest.Site) {
 	e := echo.New()
+	if site.OnError != nil {
+		e.HTTPErrorHandler = func(c *echo.Context, err error) { _ = site.OnError(exchange(c), err) }
+	}
 	if site.Recover {
 		e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{DisableStackAll: true}))
 	}

@@ -34,7 +34,7 @@ func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 				c.SetResponse(&noted{ResponseWriter: w})
 				defer c.SetResponse(w)
 			}
-			return p.Run(func() error { return next(c) }, func(err error) int { return status(c.Response(), err) })
+			return p.Run(func() error { return next(c) }, func(err error, finish func(int)) { settle(c.Response(), err, finish) })
 		}
 	}
 }
@@ -68,13 +68,19 @@ func (p *passage) Route() (pattern string, known bool) {
 	}
 }
 
-// status is the one that the client gets.
-func status(w http.ResponseWriter, err error) int {
+// settle tells finish the status that the client gets. What answers an error,
+// middleware further out or Echo's error handler, is free to choose one.
+func settle(w http.ResponseWriter, err error, finish func(status int)) {
 	if head, ok := w.(*noted); ok && head.status != 0 {
-		return head.status
+		finish(head.status)
+		return
 	}
-	_, status := echo.ResolveResponseStatus(w, err)
-	return status
+	response, status := echo.ResolveResponseStatus(w, err)
+	if err == nil || response == nil || response.Committed {
+		finish(status)
+		return
+	}
+	response.Before(func() { finish(response.Status) })
 }
 
 // heldBack reports whether w may hold the answer back until the middleware has

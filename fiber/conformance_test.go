@@ -33,6 +33,9 @@ func TestConformance(t *testing.T) {
 
 func serve(t testing.TB, l net.Listener, cfg fiber.Config, site adaptertest.Site) {
 	t.Helper()
+	if site.OnError != nil {
+		cfg.ErrorHandler = func(c *fiber.Ctx, err error) error { return site.OnError(visit{c}, err) }
+	}
 	app := fiber.New(cfg)
 	if site.Recover {
 		app.Use(recover.New())

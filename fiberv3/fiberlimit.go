@@ -3,7 +3,6 @@ package fiberlimit
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +33,7 @@ func New(l *ratelimit.Limiter, cfg ...Config) fiber.Handler {
 		if p.Marks() {
 			c.SetContext(&p.Call)
 		}
-		return p.Run(c.Next, func(err error) int { return status(c, err) })
+		return p.Run(c.Next, func(err error, finish func(int)) { settle(c, err, finish) })
 	}
 }
 
@@ -122,14 +121,3 @@ func (p *passage) Set(name, value string) {
 }
 
 func (p *passage) Del(name string) { p.c.Response().Header.Del(name) }
-
-// status is the one that the client gets.
-func status(c fiber.Ctx, err error) int {
-	if err == nil {
-		return c.Response().StatusCode()
-	}
-	if failure, ok := errors.AsType[*fiber.Error](err); ok {
-		return failure.Code
-	}
-	return fiber.StatusInternalServerError
-}

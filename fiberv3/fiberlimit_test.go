@@ -7,12 +7,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gofiber/fiber/v3"
+	"github.com/gofiber/fiber/v3/middleware/adaptor"
 	"github.com/valyala/fasthttp"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -61,6 +63,7 @@ func (e *exchanges) send(method, target string, header ...string) *fasthttp.Resp
 		e.ctx.Request.Header.Add(header[i], header[i+1])
 	}
 	e.handler(&e.ctx)
+	e.ctx.ResetUserValues() // as the server does
 	return &e.ctx.Response
 }
 
@@ -310,6 +313,28 @@ func TestStatusOfErrors(t *testing.T) {
 		sent := to(app).send("GET", "/").StatusCode()
 		if got := <-told; got != sent {
 			t.Errorf("%v: the policy was told %d, Fiber sent %d", err, got, sent)
+		}
+	}
+}
+
+// TestBehindNetHTTP sees that failures count where net/http runs Fiber, which
+// then tells nobody how an error was answered.
+func TestBehindNetHTTP(t *testing.T) {
+	const quota = 3
+	app := fiber.New(fiber.Config{ErrorHandler: func(c fiber.Ctx, _ error) error { return c.SendStatus(fiber.StatusUnauthorized) }})
+	app.Post("/login", fiberlimit.New(newLimiter(t, memstore.New(), ratelimit.Policy{
+		Name: "login", Limit: ratelimit.SlidingLog(quota, time.Hour), Counts: ratelimit.CountFailures,
+	})), func(fiber.Ctx) error { return errors.New("a wrong password") })
+	handler := adaptor.FiberApp(app)
+	for i := range 10 {
+		w := httptest.NewRecorder()
+		handler(w, httptest.NewRequest(http.MethodPost, "/login", http.NoBody))
+		want := http.StatusUnauthorized
+		if i >= quota {
+			want = http.StatusTooManyRequests
+		}
+		if w.Code != want {
+			t.Errorf("attempt %d: %d, want %d", i+1, w.Code, want)
 		}
 	}
 }

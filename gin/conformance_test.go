@@ -30,6 +30,7 @@ func serve(t testing.TB, l net.Listener, site adaptertest.Site) {
 	if site.Recover {
 		r.Use(gin.RecoveryWithWriter(io.Discard))
 	}
+	r.Use(answering(site.OnError))
 	r.Use(middleware(site.Use)...)
 	add(&r.RouterGroup, site.Routes)
 	for _, group := range site.Groups {
@@ -41,11 +42,27 @@ func serve(t testing.TB, l net.Listener, site adaptertest.Site) {
 	adaptertest.ServeHTTP(t, l, r)
 }
 
+// answering answers the errors that handlers leave in the context, as
+// applications of Gin do.
+func answering(onError func(adaptertest.Exchange, error) error) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		c.Next()
+		failure := c.Errors.Last()
+		switch {
+		case failure == nil || c.Writer.Written():
+		case onError != nil:
+			_ = onError(exchange(c), failure.Err)
+		default:
+			c.AbortWithStatus(http.StatusInternalServerError)
+		}
+	}
+}
+
 func add(group *gin.RouterGroup, routes []adaptertest.Route) {
 	for _, r := range routes {
 		handler := func(c *gin.Context) {
 			if err := r.Handler(exchange(c)); err != nil {
-				_ = c.AbortWithError(http.StatusInternalServerError, err)
+				_ = c.Error(err)
 			}
 		}
 		group.Handle(r.Method, adaptertest.Spell(r.Pattern, ":name", "*name"), append(middleware(r.Use), handler)...)

@@ -43,14 +43,6 @@ func JSONField(name string) func(*gin.Context) string {
 	return func(c *gin.Context) string { return field(c.Request) }
 }
 
-// settle runs the rest of the chain and notes how it ended.
-func settle(c *gin.Context, p *adapter.Passage[*gin.Context]) {
-	panicked := true
-	defer func() { p.Finish(c.Writer.Status(), panicked) }()
-	c.Next()
-	panicked = false
-}
-
 func write(c *gin.Context, answer ratelimit.Answer) error {
 	err := adapter.WriteAnswer(c.Writer, c.Request.Method, answer)
 	// Gin holds the status back until a body is written; an answer to HEAD

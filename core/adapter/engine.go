@@ -102,16 +102,24 @@ func (p *Passage[C]) Settles() bool { return p.Call.Settles() }
 func (p *Passage[C]) Finish(status int, panicked bool) { p.Call.Finish(status, panicked) }
 
 // Run runs the rest of the chain for a framework whose handlers return errors,
-// and sees to [Passage.Finish]: status is the one that the client gets if next
-// returned err. The error is returned and a panic passes through as they come.
-func (p *Passage[C]) Run(next func() error, status func(err error) int) (err error) {
+// and sees to [Passage.Finish]. When next has returned, ended calls finish with
+// the status that the client gets: at once if it is certain, else when the
+// error has been answered, on the request's own goroutine. If that never
+// happens, what was charged stays. The error is returned and a panic passes
+// through as they come.
+func (p *Passage[C]) Run(next func() error, ended func(err error, finish func(status int))) error {
 	if !p.Settles() {
 		return next()
 	}
 	panicked := true
-	defer func() { p.Finish(status(err), panicked) }()
-	err = next()
+	defer func() {
+		if panicked {
+			p.Finish(http.StatusInternalServerError, true)
+		}
+	}()
+	err := next()
 	panicked = false
+	ended(err, func(status int) { p.Finish(status, false) })
 	return err
 }
 

@@ -44,18 +44,36 @@ func TestRun(t *testing.T) {
 	}{{nil, 1}, {own, 0}} {
 		p, script := passed(t, ratelimit.CountFailures)
 		var told error
-		err := p.Run(func() error { return c.err }, func(err error) int {
+		err := p.Run(func() error { return c.err }, func(err error, finish func(int)) {
 			told = err
 			if err != nil {
-				return http.StatusTeapot
+				finish(http.StatusTeapot)
+			} else {
+				finish(http.StatusOK)
 			}
-			return http.StatusOK
 		})
 		if err != c.err || told != c.err { //nolint:errorlint // it must be the same one
-			t.Errorf("a handler that returns %v: Run returned %v, status was asked about %v", c.err, err, told)
+			t.Errorf("a handler that returns %v: Run returned %v, ended was told of %v", c.err, err, told)
 		}
 		if n := len(script.Adjustments()); n != c.back {
 			t.Errorf("a handler that returns %v: %d given back, want %d", c.err, n, c.back)
+		}
+	}
+}
+
+// An error may be answered when Run has returned.
+func TestRunThatIsAnsweredLater(t *testing.T) {
+	for status, back := range map[int]int{http.StatusOK: 1, http.StatusUnauthorized: 0} {
+		p, script := passed(t, ratelimit.CountFailures)
+		var later func(int)
+		_ = p.Run(func() error { return errors.New("the handler's own") }, func(_ error, finish func(int)) { later = finish })
+		if n := len(script.Adjustments()); n != 0 {
+			t.Errorf("%d given back before the answer", n)
+		}
+		later(status)
+		later(http.StatusOK) // a second time it does nothing
+		if n := len(script.Adjustments()); n != back {
+			t.Errorf("answered with %d: %d given back, want %d", status, n, back)
 		}
 	}
 }
@@ -68,7 +86,7 @@ func TestRunInAPanic(t *testing.T) {
 				t.Errorf("the panic is %v", got)
 			}
 		}()
-		_ = p.Run(func() error { panic("the handler's") }, func(error) int { return http.StatusOK })
+		_ = p.Run(func() error { panic("the handler's") }, func(error, func(int)) { t.Error("a panic is no end") })
 	}()
 	if n := len(script.Adjustments()); n != 1 {
 		t.Errorf("%d given back after a panic, want 1", n)

@@ -41,7 +41,7 @@ func TestReference(t *testing.T) {
 // so.
 func TestLacks(t *testing.T) {
 	h := harness(routesLate)
-	h.Lacks = RouteInUse | ClientGone | Switching | Writer | RouteList | RouteListInUse
+	h.Lacks = RouteInUse | ClientGone | Switching | Writer | RouteList | RouteListInUse | ErrorHandler
 	var cases []testCase
 	for _, c := range allCases() {
 		if c.needs != 0 || strings.HasPrefix(c.name, "routes/") || strings.HasPrefix(c.name, "mounting/") || strings.HasPrefix(c.name, "endpoints/") {

@@ -57,6 +57,7 @@ const (
 	neverFinishes                       // doesn't settle
 	statusIsOK                          // takes every answer for 200
 	errorIsOK                           // doesn't look at the handler's error
+	guessesStatus                       // guesses the status of an error's answer
 	losesBody                           // reads the body and doesn't give it back
 	lastMember                          // takes the last of several members of one name
 	anyType                             // reads a body of any type as JSON
@@ -152,7 +153,7 @@ func (f faults) jsonField(name string) func(visit) string {
 func (f faults) before(engine *adapter.Engine[visit], v visit, next action) {
 	switch {
 	case f.has(decidesAfter):
-		_ = next(visit{discarding{make(http.Header)}, v.r})
+		_ = next(visit{discarding{make(http.Header)}, v.r, v.answered})
 	case f.has(beginsTwice):
 		engine.Begin(new(adapter.Passage[visit]), v, view{v.r}, make(http.Header))
 	}

@@ -44,6 +44,9 @@ const (
 	// RouteListInUse: the adapter looks for itself which routes there are, at
 	// the first request.
 	RouteListInUse
+	// ErrorHandler: what answers the errors that handlers return is the
+	// application's to say ([Site].OnError).
+	ErrorHandler
 )
 
 var abilities = [...]struct {
@@ -56,6 +59,7 @@ var abilities = [...]struct {
 	{Writer, "an http.ResponseWriter"},
 	{RouteList, "a function that checks routes"},
 	{RouteListInUse, "a list of the routes within a request"},
+	{ErrorHandler, "an error handler of the application's own"},
 }
 
 // lacking names what h lacks of all that a case needs.

@@ -3,9 +3,9 @@ package adaptertest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -30,6 +30,12 @@ func outcomeCases() []testCase {
 					return x.Upgrade(func(net.Conn) {})
 				}, http.StatusSwitchingProtocols), http.StatusSwitchingProtocols)
 			},
+		},
+		{
+			name:  "outcomes/error-handler",
+			needs: ErrorHandler,
+			why:   "an error that a handler returns is answered further out: guessing its status would make wrong passwords free",
+			f:     answeredFurtherOut,
 		},
 		{
 			name: "outcomes/given-back",
@@ -116,30 +122,63 @@ func statuses(s *suite) {
 // the one on the wire.
 func (s *suite) statusOf(handler Handler, want int) int {
 	s.Helper()
-	var mu sync.Mutex
-	told := -1
-	policy := perIP
-	policy.Counts = ratelimit.CountStatus(func(status int) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		told = status
-		return true
-	})
-	watch := newWatcher()
-	site := onRoutes(s.limiter(NewScript(answers(perIPAdmits)), policy), handler)
-	site.Use = []Middleware{watch.middleware()}
-	// New asks the function about panics.
-	told = -1
-	a := s.serve(site).get("/u/1")
-	watch.next(s)
-	mu.Lock()
-	defer mu.Unlock()
+	l, told := s.telling()
+	a := s.serve(onRoutes(l, handler)).get("/u/1")
+	status := s.toldIn(told)
 	if want != 0 {
 		a.is(s, "the answer", want)
-	} else if told == a.status {
+	} else if status == a.status {
 		return 0
 	}
-	return told
+	return status
+}
+
+// telling is a limiter that tells which status its policy is told.
+func (s *suite) telling() (l *ratelimit.Limiter, told <-chan int) {
+	s.Helper()
+	all, policy := make(chan int, 100), perIP
+	policy.Counts = ratelimit.CountStatus(func(status int) bool {
+		all <- status
+		return true
+	})
+	<-all // CountStatus asks about panics
+	return s.limiter(NewScript(answers(perIPAdmits)), policy), all
+}
+
+// toldIn waits for a status. Where an error is answered further out it comes
+// when the client has its answer already.
+func (s *suite) toldIn(told <-chan int) int {
+	s.Helper()
+	select {
+	case status := <-told:
+		return status
+	case <-time.After(s.patience):
+		s.Fatalf("waited %v in vain for a policy to be told the status", s.patience)
+		return 0
+	}
+}
+
+func answeredFurtherOut(s *suite) {
+	failures, successes := perIP, plan
+	failures.Counts, successes.Counts = ratelimit.CountFailures, ratelimit.CountSuccesses
+	fails := func(Exchange) error { return errors.New("a wrong password") }
+	for status, back := range map[int]string{http.StatusUnauthorized: plan.Name, http.StatusOK: perIP.Name, http.StatusSeeOther: perIP.Name} {
+		answers, what := answers(perIPAdmits, planAdmits), fmt.Sprintf("an error that is answered with %d", status)
+		onError := func(x Exchange, _ error) error { return x.Respond(status, "answered further out\n") }
+
+		l, told := s.telling()
+		site := onRoutes(l, fails)
+		site.OnError = onError
+		s.serve(site).get("/u/1").is(s, what, status)
+		equal(s, "status of "+what, s.toldIn(told), status)
+
+		script := NewScript(answers)
+		site = onRoutes(s.limiter(script, failures, successes), fails)
+		site.OnError = onError
+		s.serve(site).get("/u/1").is(s, what, status)
+		s.until(script, "something to be given back", func() bool { return len(script.Adjustments()) > 0 })
+		equal(s, "policy that gives back "+what, script.Adjustments()[0].Policy, back)
+	}
 }
 
 func givenBack(s *suite) {

@@ -21,14 +21,20 @@ type (
 	visit struct {
 		w http.ResponseWriter
 		r *http.Request
+		// answered are called with the status of an error's answer.
+		answered *[]func(status int)
 	}
 	action func(visit) error
 )
 
 // ServeHTTP answers the error of an action.
 func (a action) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := a(visit{w, r}); err != nil {
-		http.Error(w, "failed", statusOf(err))
+	answered, noted := new([]func(int)), &noting{ResponseWriter: w, status: http.StatusOK}
+	if err := a(visit{w, r, answered}); err != nil {
+		http.Error(noted, "failed", statusOf(err))
+	}
+	for _, told := range *answered {
+		told(noted.status)
 	}
 }
 
@@ -94,7 +100,16 @@ func build(f faults, site Site) http.Handler {
 		if !f.has(routesLate) {
 			_, v.r.Pattern = mux.Handler(v.r)
 		}
-		return serve(v)
+		if err = serve(v); err == nil || site.OnError == nil {
+			return err
+		}
+		noted := &noting{ResponseWriter: v.w, status: http.StatusOK}
+		err = site.OnError(exchangeOf(visit{w: noted, r: v.r}), err)
+		for _, told := range *v.answered {
+			told(noted.status)
+		}
+		*v.answered = nil
+		return err
 	})
 }
 
@@ -108,7 +123,7 @@ func (of *framework) mount(all []Middleware, next action) action {
 	for i := len(all) - 1; i >= 0; i-- {
 		if around, rest := all[i].Around, next; around != nil {
 			next = func(v visit) error {
-				return around(exchangeOf(v), func(ctx context.Context) error { return rest(visit{v.w, v.r.WithContext(ctx)}) })
+				return around(exchangeOf(v), func(ctx context.Context) error { return rest(visit{v.w, v.r.WithContext(ctx), v.answered}) })
 			}
 			continue
 		}
@@ -154,11 +169,14 @@ func settled(f faults, p *adapter.Passage[visit], next action, v visit) (err err
 	}
 	noted, panicked := &noting{ResponseWriter: v.w, status: http.StatusOK}, true
 	defer func() {
-		status := noted.status
-		if err != nil && !noted.final {
-			status = f.statusOf(err)
+		switch {
+		case err == nil || noted.final:
+			f.finish(p, noted.status, panicked)
+		case f.has(guessesStatus | errorIsOK):
+			f.finish(p, f.statusOf(err), false)
+		default: // what answers the error knows
+			*v.answered = append(*v.answered, func(status int) { f.finish(p, status, false) })
 		}
-		f.finish(p, status, panicked)
 	}()
 	v.w = f.wrap(noted)
 	err = f.run(next, v)

@@ -54,6 +54,7 @@ var broken = []struct {
 	{"does not settle", neverFinishes, "outcomes/successes-free outcomes/given-back settling/outcome"},
 	{"takes every answer for 200", statusIsOK, "outcomes/status outcomes/switched outcomes/given-back"},
 	{"loses the status of an error", errorIsOK, "outcomes/status"},
+	{"guesses the status of an error", guessesStatus, "outcomes/error-handler"},
 	{"loses the body", losesBody, "accounts/json-field"},
 	{"takes the last member of a name", lastMember, "accounts/unreadable"},
 	{"reads a body of any type as JSON", anyType, "accounts/polyglot"},

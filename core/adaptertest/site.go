@@ -22,6 +22,9 @@ type Site struct {
 	// under a prefix, as a sub-router where the framework has them.
 	Routes []Route
 	Groups []Group
+	// OnError, if set, answers the errors that handlers return, in place of the
+	// framework and outside of all middleware.
+	OnError func(x Exchange, err error) error
 	// Built, if set, is called when all routes are there and before the first
 	// request, with the adapter's CheckRoutes for them.
 	Built func(check func(*ratelimit.Limiter) error)
