@@ -63,8 +63,9 @@ func (c *Charge) Key() Key {
 }
 
 // Key names one stored count. Tier and quota are no part of it: a client whose
-// quota changes keeps what it has used. A changed algorithm or window is
-// another key and starts afresh.
+// quota changes keeps what it has used. (Between its last request under the old
+// quota and the first one under the new, a bucket may drain at either.) A changed
+// algorithm or window is another key and starts afresh.
 type Key struct {
 	Policy    string
 	Partition Partition

@@ -40,33 +40,42 @@ func (t *table) adjust(a *ratelimit.Adjustment, now int64) {
 
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	now = sh.at(t, now)
 	e := sh.find(k.tag, fraction)
 	if e == nil && c.Cost == 0 {
 		return
 	}
+	if e != nil {
+		e.close()
+	}
+	now = sh.at(t, now, e)
 	if e == nil {
 		e = sh.newcomer(t, &k, &c, now)
 	}
-	var before, s algorithm.State
+	var was algorithm.State
 	if e != nil {
-		before = e.state()
+		sh.turn(e, now, &c)
+		was = sh.state(e, now)
 	}
-	s = before
+	s := was
 	if a.Limit.Algorithm == ratelimit.AlgorithmSlidingLog {
 		sh.logs.adjust(&s, now, &a.Limit, a.At, a.NewCost-a.Cost)
 	} else {
 		s = algorithm.Adjust(s, now, a.Limit, a.At, a.Cost, a.NewCost)
 	}
 	switch {
+	case s.Time == was.Time && s.Level == was.Level && s.Rest == was.Rest && a.Limit.Algorithm != ratelimit.AlgorithmSlidingLog:
+		// Too late to matter.
 	case e != nil:
 		sh.write(e, &s, &a.Limit)
-	case s.Level == before.Level && s.Rest == before.Rest:
-		// Too late to matter.
+	case s.Level == was.Level && s.Rest == was.Rest:
 	default:
-		if e = sh.create(t, &k, now); e != nil {
-			sh.writeNew(e, &s, &a.Limit)
+		if e = sh.create(t, &k, now); e == nil {
+			return
 		}
+		sh.set(e, &s, sh.limits.hold(&a.Limit))
+	}
+	if e != nil {
+		e.open()
 	}
 }
 

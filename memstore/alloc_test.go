@@ -74,7 +74,9 @@ func TestHeapPerKey(t *testing.T) {
 				}
 			}
 		}
-		if each := float64(heap()-before) / maxKeys; each > 48 {
+		each := float64(heap()-before) / maxKeys
+		t.Logf("%v: %.1f bytes a key", a, each)
+		if each > 48 {
 			t.Errorf("%v: %.1f bytes a key, want at most 48", a, each)
 		}
 		if keys := s.Stats().Keys; keys != maxKeys {

@@ -32,7 +32,7 @@ func TestBalance(t *testing.T) {
 			t.Errorf("%v: %d keys held, want %d", a, held, maxKeys)
 		}
 		for i := range s.table.Load().shards {
-			for _, g := range s.table.Load().shards[i].directory {
+			for g := range s.table.Load().shards[i].all() {
 				if g.count < sparse/2 {
 					t.Errorf("%v: a segment has %d keys left", a, g.count)
 				}

@@ -53,10 +53,8 @@ func TestBoundedWork(t *testing.T) {
 // distinct counts a shard's segments.
 func distinct(sh *shard) int {
 	n := 0
-	for i, g := range sh.directory {
-		if i == 0 || g != sh.directory[i-1] {
-			n++
-		}
+	for range sh.all() {
+		n++
 	}
 	return n
 }

@@ -9,14 +9,17 @@ type clock struct {
 	start       time.Time
 	startMicros int64
 	outside     func() time.Time
+	// steady says that it cannot go back, so that what has expired once has
+	// expired for good.
+	steady bool
 }
 
-func newClock(outside func() time.Time) clock {
+func newClock(outside func() time.Time, steady bool) clock {
 	if outside != nil {
-		return clock{outside: outside}
+		return clock{outside: outside, steady: steady}
 	}
 	now := time.Now()
-	return clock{start: now, startMicros: now.UnixMicro()}
+	return clock{start: now, startMicros: now.UnixMicro(), steady: true}
 }
 
 // now is the present instant.
@@ -24,9 +27,10 @@ func (c *clock) now() int64 {
 	if c.outside != nil {
 		return c.outside().UnixMicro()
 	}
-	return c.startMicros + int64(uint64(time.Since(c.start))/uint64(time.Microsecond))
+	return c.since(time.Since(c.start))
 }
 
-// steady reports whether the clock cannot go back, so that what has expired
-// once has expired for good.
-func (c *clock) steady() bool { return c.outside == nil }
+// since is the instant a time after the clock's start.
+func (c *clock) since(d time.Duration) int64 {
+	return c.startMicros + int64(uint64(d)/uint64(time.Microsecond))
+}

@@ -47,7 +47,7 @@ func TestClockOutOfRange(t *testing.T) {
 func TestNilClockIsOwn(t *testing.T) {
 	s := New(WithClock(nil))
 	before := time.Now().UnixMicro()
-	if r := admit(t, s, on("client", ratelimit.PerMinute(1), 1)); r.At < before-1 || !s.table.Load().steady {
+	if r := admit(t, s, on("client", ratelimit.PerMinute(1), 1)); r.At < before-1 || !s.clock.steady {
 		t.Errorf("at %d, want the time, %d", r.At, before)
 	}
 }

@@ -1,6 +1,8 @@
 package memstore
 
 import (
+	"sync/atomic"
+
 	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/algorithm"
 )
@@ -50,7 +52,7 @@ func (sh *shard) entry(k *key) *entry {
 }
 
 // take applies an action to a key, whose entry is e or nil, and writes what
-// becomes of it.
+// becomes of it. The entry is closed afterwards.
 func (sh *shard) take(t *table, e *entry, k *key, do algorithm.Action, now int64, c *ratelimit.Charge, r *ratelimit.Result) {
 	if k.where == nowhere {
 		crowded(do, now, &c.Limit, r)
@@ -58,7 +60,7 @@ func (sh *shard) take(t *table, e *entry, k *key, do algorithm.Action, now int64
 	}
 	var s algorithm.State
 	if e != nil {
-		s = e.state()
+		s = sh.state(e, now)
 	}
 	if !sh.apply(do, &s, now, &c.Limit, c.Cost, r) {
 		return
@@ -68,7 +70,7 @@ func (sh *shard) take(t *table, e *entry, k *key, do algorithm.Action, now int64
 		return
 	}
 	if e = sh.create(t, k, now); e != nil {
-		sh.writeNew(e, &s, &c.Limit)
+		sh.set(e, &s, sh.limits.hold(&c.Limit))
 		return
 	}
 	// The room that was there a moment ago was taken, by another shard or by
@@ -89,7 +91,7 @@ func (sh *shard) look(e *entry, k *key, now int64, l *ratelimit.Limit, r *rateli
 	}
 	var s algorithm.State
 	if e != nil {
-		s = e.state()
+		s = sh.state(e, now)
 	}
 	sh.apply(algorithm.ActionLook, &s, now, l, 0, r)
 	r.Allowed, r.RetryAfter = true, 0
@@ -111,18 +113,55 @@ func (sh *shard) create(t *table, k *key, now int64) *entry {
 	return sh.admitTogether(k.tag, now)
 }
 
-// write changes an entry.
+// state is what the algorithms work on. If the clock cannot go back, a bucket is
+// seen as of now: what was charged has drained at the quota of the charge.
+func (sh *shard) state(e *entry, now int64) algorithm.State {
+	s := algorithm.State{Time: int64(e.base >> timeShift), Rest: int64(e.rest >> restShift)}
+	h, word := sh.limits.of(e.limit()), atomic.LoadUint64(&e.word)
+	if word&packedBit != 0 {
+		h.rate.unpack(word>>packShift, &s, now)
+		return s
+	}
+	s.Level = int64(word >> levelShift)
+	if sh.steady {
+		s = algorithm.AsOf(s, now, &h.limit)
+	}
+	return s
+}
+
+// turn makes a charge's limit that of a closed entry, if it was another. A clock
+// that may go back has to find the state as it was committed.
+func (sh *shard) turn(e *entry, now int64, c *ratelimit.Charge) {
+	if sh.steady && c.Mode != ratelimit.ModePeek && sh.limits.of(e.limit()).limit != c.Limit {
+		s := sh.state(e, now)
+		sh.write(e, &s, &c.Limit)
+	}
+}
+
+// write changes a closed entry, perhaps to another limit.
 func (sh *shard) write(e *entry, s *algorithm.State, l *ratelimit.Limit) {
 	sh.denials.withdraw(e)
 	number := e.limit()
-	if *sh.limits.of(number) != *l {
+	if sh.limits.of(number).limit != *l {
 		sh.limits.release(number)
 		number = sh.limits.hold(l)
 	}
-	e.set(s, number)
+	sh.set(e, s, number)
 }
 
-// writeNew writes a new entry.
-func (sh *shard) writeNew(e *entry, s *algorithm.State, l *ratelimit.Limit) {
-	e.set(s, sh.limits.hold(l))
+// set writes a closed entry, which stays closed.
+func (sh *shard) set(e *entry, s *algorithm.State, number uint32) {
+	base := uint64(s.Time)<<timeShift | uint64(number&0xff)
+	if sh.steady {
+		if packed, rest, ok := sh.limits.of(number).rate.pack(s); ok {
+			e.write(packed<<packShift|sh.nextStamp()<<stampShift|packedBit, base, rest<<restShift|uint64(number>>8))
+			return
+		}
+	}
+	e.write(uint64(s.Level)<<levelShift, base, uint64(s.Rest)<<restShift|uint64(number>>8))
+}
+
+func (sh *shard) nextStamp() uint64 {
+	sh.stamp = (sh.stamp + 1) & stampMask
+	return sh.stamp
 }

@@ -15,7 +15,7 @@ import (
 // nothing left.
 func TestDenialCopies(t *testing.T) {
 	for _, a := range algorithms {
-		s, clock := open(10)
+		s, clock := openSteady(10)
 		l := limitOf(a, 10, time.Second)
 		var admitted [6]atomic.Int64
 		for key := range admitted {
@@ -78,7 +78,7 @@ func TestCopyIsWithdrawn(t *testing.T) {
 				}
 			},
 		} {
-			s, _ := open(10)
+			s, _ := openSteady(10)
 			c := on("client", limitOf(a, 5, time.Hour), 5)
 			at := admit(t, s, c).At
 			c.Cost = 1
@@ -90,7 +90,7 @@ func TestCopyIsWithdrawn(t *testing.T) {
 			}
 		}
 		// Forced debt makes the wait longer.
-		s, _ := open(10)
+		s, _ := openSteady(10)
 		c := on("client", limitOf(a, 5, time.Hour), 5)
 		admit(t, s, c)
 		c.Cost = 1
@@ -108,13 +108,15 @@ func TestCopyIsWithdrawn(t *testing.T) {
 
 // TestCopyOfEvicted: an entry that goes takes its copy along.
 func TestCopyOfEvicted(t *testing.T) {
-	s, clock := open(1)
-	c := on("client", limitOf(ratelimit.AlgorithmFixedWindow, 1, time.Minute), 1)
+	s, clock := openSteady(1)
+	c := on("client", limitOf(ratelimit.AlgorithmSlidingLog, 1, time.Minute), 1)
 	admit(t, s, c)
 	deny(t, s, c)
+	if sh, _ := s.table.Load().place(s.table.Load().tag(&c)); !sh.denials.answer(s.table.Load().tag(&c), &c, clock.us.Load(), new(ratelimit.Result)) {
+		t.Error("there is no copy to begin with")
+	}
 	clock.advance(time.Minute)
 	admit(t, s, on("another", ratelimit.PerHour(1), 1))
-	clock.advance(-time.Minute)
 	sh, _ := s.table.Load().place(s.table.Load().tag(&c))
 	for i := range sh.denials {
 		if d := &sh.denials[i]; d.tag.Load() != 0 || d.limit.Load() != nil {

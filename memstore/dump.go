@@ -24,7 +24,7 @@ import (
 //	end     the number of records before it, then the CRC-32C of all before
 //	        that in 4 bytes
 const (
-	dumpMagic = "floodgate/memstore 1\n"
+	dumpMagic = "floodgate/memstore 2\n"
 
 	recordLimit  = 'l'
 	recordEntry  = 'e'
@@ -119,7 +119,7 @@ func (d *dumper) entry(sh *shard, e *entry, now int64, kind byte, at uint64) {
 	if sh.used(e, now).used == 0 {
 		return
 	}
-	limit, s := sh.limits.of(e.limit()), e.state()
+	limit, s := &sh.limits.of(e.limit()).limit, sh.state(e, now)
 	number, ok := d.limits[*limit]
 	if !ok {
 		number = uint64(len(d.limits))

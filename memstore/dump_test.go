@@ -370,11 +370,11 @@ func FuzzRestore(f *testing.F) {
 		heldKeys(t, restored)
 		for i := range restored.table.Load().shards {
 			sh := &restored.table.Load().shards[i]
-			for _, g := range sh.directory {
+			for g := range sh.all() {
 				for j := range g.slots {
 					if e := &g.slots[j]; e.tag != 0 {
 						var r ratelimit.Result
-						s, l := e.state(), sh.limits.of(e.limit())
+						s, l := sh.state(e, clock.us.Load()), &sh.limits.of(e.limit()).limit
 						sh.apply(0, &s, clock.us.Load(), l, 1, &r)
 					}
 				}

@@ -64,10 +64,10 @@ func (sh *shard) leastUsed(g *segment, from, enough int, own share, now int64) i
 }
 
 // used is the share that an entry has used, of the limit that it was last
-// written with.
+// written with. Unless it is closed that may be more by the time it is known.
 func (sh *shard) used(e *entry, now int64) share {
 	sh.trim(e, now)
-	s, limit := e.state(), sh.limits.of(e.limit())
+	s, limit := sh.state(e, now), &sh.limits.of(e.limit()).limit
 	if limit.Algorithm == ratelimit.AlgorithmSlidingLog {
 		return share{sh.logs.view(&s, now, limit).used, limit.Quota}
 	}
@@ -126,31 +126,61 @@ func (sh *shard) admit(t *table, k *key, now int64) *entry {
 		if slot == noSlot {
 			return nil
 		}
-		sh.evict(g, slot, now)
-		return g.add(k.tag)
+		if sh.evict(g, slot, now) {
+			return g.add(k.tag)
+		}
+		slot = noSlot // and look for another
 	}
 }
 
-// evict removes the entry in a slot in favour of a newcomer.
-func (sh *shard) evict(g *segment, slot int, now int64) {
-	sh.counts.evicted(sh.used(&g.slots[slot], now).used)
-	sh.clear(&g.slots[slot])
-	g.remove(slot)
+// evict removes the entry in a slot in favour of a newcomer, unless it has come
+// to its limit meanwhile.
+func (sh *shard) evict(g *segment, slot int, now int64) bool {
+	e := &g.slots[slot]
+	opened := e.close()
+	used := sh.used(e, now)
+	if used.all() && used.used > 0 {
+		if opened {
+			e.open()
+		}
+		return false
+	}
+	sh.counts.evicted(used.used)
+	sh.clear(e)
+	g.remove(slot, sh.nextStamp())
+	return true
 }
 
-// discard removes the entry in a slot.
+// discard removes the entry in a slot, whatever it holds.
 func (sh *shard) discard(t *table, g *segment, slot int) {
-	sh.clear(&g.slots[slot])
-	g.remove(slot)
+	e := &g.slots[slot]
+	e.close()
+	sh.clear(e)
+	g.remove(slot, sh.nextStamp())
 	t.keys.Add(-1)
 }
 
-// clear gives back what an entry refers to.
+// expire removes the entry in a slot if it holds no information.
+func (sh *shard) expire(t *table, g *segment, slot int, now int64) bool {
+	e := &g.slots[slot]
+	if sh.used(e, now).used > 0 {
+		return false
+	}
+	if e.close() && sh.used(e, now).used > 0 { // charged meanwhile
+		e.open()
+		return false
+	}
+	sh.counts.expired++
+	sh.discard(t, g, slot)
+	return true
+}
+
+// clear gives back what a closed entry refers to.
 func (sh *shard) clear(e *entry) {
 	sh.denials.withdraw(e)
 	number := e.limit()
-	if sh.limits.of(number).Algorithm == ratelimit.AlgorithmSlidingLog {
-		s := e.state()
+	if sh.limits.of(number).limit.Algorithm == ratelimit.AlgorithmSlidingLog {
+		s := sh.state(e, 0)
 		sh.logs.release(&s)
 	}
 	sh.limits.release(number)

@@ -113,7 +113,7 @@ func TestNothingLeaks(t *testing.T) {
 		if n := len(sh.limits.number); n > 20 {
 			t.Errorf("%d limits are held for 20 keys", n)
 		}
-		if n := len(sh.limits.held); n > 25 {
+		if n := sh.limits.numbers; n > 25 {
 			t.Errorf("%d numbers of limits for 20 keys", n)
 		}
 		if n := len(sh.logs.pages); n > 40 {

@@ -27,6 +27,12 @@ func open(maxKeys int) (*Store, *fakeClock) {
 	return New(WithMaxKeys(maxKeys), WithClock(clock.now)), clock
 }
 
+// openSteady is a store on a fake clock that never goes back, as its own.
+func openSteady(maxKeys int) (*Store, *fakeClock) {
+	clock := newFakeClock()
+	return New(WithMaxKeys(maxKeys), WithSteadyClock(clock.now)), clock
+}
+
 var algorithms = [...]ratelimit.Algorithm{
 	ratelimit.AlgorithmFixedWindow, ratelimit.AlgorithmSlidingWindow, ratelimit.AlgorithmSlidingLog,
 	ratelimit.AlgorithmTokenBucket, ratelimit.AlgorithmLeakyBucket,
@@ -88,15 +94,13 @@ func heldKeys(t testing.TB, s *Store) (keys, segments int) {
 	table := s.table.Load()
 	for i := range table.shards {
 		sh := &table.shards[i]
-		seen := make(map[*segment]bool)
-		for d, g := range sh.directory {
-			if from := g.first >> (32 - sh.depth); uint32(d)>>(sh.depth-g.depth) != from>>(sh.depth-g.depth) {
-				t.Fatalf("shard %d: directory entry %d leads to the segment of %x, depth %d", i, d, g.first, g.depth)
+		for g := range sh.all() {
+			d := sh.directory.Load()
+			for i := range uint32(1) << (d.depth - g.depth) {
+				if from := g.first + i<<(32-d.depth); sh.segment(from) != g {
+					t.Fatalf("shard %d: the directory leads %x elsewhere than to the segment of %x, depth %d", i, from, g.first, g.depth)
+				}
 			}
-			if seen[g] {
-				continue
-			}
-			seen[g] = true
 			segments++
 			count := 0
 			for j := range g.slots {
@@ -105,6 +109,9 @@ func heldKeys(t testing.TB, s *Store) (keys, segments int) {
 					continue
 				}
 				count++
+				if word := e.word; table.clock.steady && word&packedBit != 0 && word&openBit == 0 {
+					t.Fatalf("shard %d: the entry in slot %d was left closed", i, j)
+				}
 				if owner, fraction := table.place(e.tag); owner != sh || sh.find(e.tag, fraction) != e {
 					t.Fatalf("shard %d: the entry in slot %d cannot be found", i, j)
 				}

@@ -24,14 +24,15 @@ const longPart = 128
 // It is NH, the universal hash of UMAC (Black, Halevi, Krawczyk, Krovetz,
 // Rogaway: UMAC, CRYPTO '99): the sum over pairs of words of (a+k)*(b+k') mod
 // 2^128. Two different keys collide in it with a probability of 2^-63 at most.
-// A multiply-add modulo 2^192, of which the top 64 bits are kept (Dietzfelbinger,
-// STACS '96), then spreads the sums evenly, adding 2^-64. With ten million keys
-// in one store the odds that any two share a tag are 1 in 100,000.
+// The two halves of the sum are then multiplied under two more secret words and
+// the halves of the product folded into one, which spreads keys that differ in
+// little as if at random, and adds some 2^-64. With ten million keys in one
+// store the odds that any two share a tag are 1 in 100,000.
 type hasher struct {
 	policy    [longPart / 8]uint64
 	partition [longPart / 8]uint64
 	shape     [2]uint64
-	final     [6]uint64
+	final     [2]uint64
 }
 
 func newHasher(s seed) *hasher {
@@ -60,44 +61,45 @@ func (h *hasher) sum(policy, partition string, a, window uint64) uint64 {
 	// The lengths tell apart what padding would not.
 	shape := uint64(len(policy))<<40 ^ uint64(len(partition))<<8 ^ a
 	hi, lo := bits.Mul64(shape+h.shape[0], window+h.shape[1])
-	hi, lo = addPart(hi, lo, policy, &h.policy)
-	hi, lo = addPart(hi, lo, partition, &h.partition)
+	// Both parts, without a call for what is short. The last pair of words may
+	// overlap the one before; which bytes they are follows from the length,
+	// which is hashed too.
+	for part, keys := policy, &h.policy; ; part, keys = partition, &h.partition {
+		i := 0
+		if len(part) > 16 {
+			hi, lo, part, i = addLong(hi, lo, part, keys)
+		}
+		var a, b uint64
+		switch n := len(part); {
+		case n >= 8:
+			a, b = word(part), word(part[n-8:])
+		case n >= 4:
+			a = uint64(half(part)) | uint64(half(part[n-4:]))<<32
+		case n > 0:
+			a = uint64(part[0]) | uint64(part[n/2])<<8 | uint64(part[n-1])<<16
+		}
+		hi, lo = addPair(hi, lo, a+keys[i&15], b+keys[i&15|1])
+		if keys == &h.partition {
+			break
+		}
+	}
 
-	// (final[0:3] * hi:lo + final[3:6]) mod 2^192, of it the top word.
-	k := &h.final
-	p0hi, p0lo := bits.Mul64(k[0], lo)
-	p1hi, p1lo := bits.Mul64(k[1], lo)
-	p2hi, p2lo := bits.Mul64(k[0], hi)
-	_, c := bits.Add64(p0lo, k[3], 0)
-	w, c0 := bits.Add64(p0hi, k[4], c)
-	w, c1 := bits.Add64(w, p1lo, 0)
-	_, c2 := bits.Add64(w, p2lo, 0)
-	top := p1hi + p2hi + k[2]*lo + k[1]*hi + k[5] + c0 + c1 + c2
-	return max(top, 1)
+	hi, lo = bits.Mul64(hi^h.final[0], lo^h.final[1])
+	return max(hi^lo, 1)
 }
 
-// addPart adds NH of one part to a sum. The last pair of words may overlap the
-// one before; which bytes they are follows from the length, which is hashed too.
-func addPart(hi, lo uint64, s string, keys *[longPart / 8]uint64) (sumHi, sumLo uint64) {
+// addLong adds NH of all but the last 1 to 16 bytes of a part to a sum; i is
+// how many keys that has taken.
+func addLong(hi, lo uint64, s string, keys *[longPart / 8]uint64) (sumHi, sumLo uint64, rest string, i int) {
 	if len(s) > longPart {
 		digest := sha256.Sum256([]byte(s))
 		s = string(digest[:])
 	}
-	i := 0
 	for ; len(s) > 16; i += 2 {
 		hi, lo = addPair(hi, lo, word(s)+keys[i&15], word(s[8:])+keys[i&15|1])
 		s = s[16:]
 	}
-	var a, b uint64
-	switch n := len(s); {
-	case n >= 8:
-		a, b = word(s), word(s[n-8:])
-	case n >= 4:
-		a = uint64(half(s)) | uint64(half(s[n-4:]))<<32
-	case n > 0:
-		a = uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])<<16
-	}
-	return addPair(hi, lo, a+keys[i&15], b+keys[i&15|1])
+	return hi, lo, s, i
 }
 
 func addPair(hi, lo, a, b uint64) (sumHi, sumLo uint64) {

@@ -94,18 +94,18 @@ func (l *logs) apply(do algorithm.Action, s *algorithm.State, now int64, limit *
 
 // trim drops what has left an entry's log for good.
 func (sh *shard) trim(e *entry, now int64) {
-	limit := sh.limits.of(e.limit())
-	if !sh.logs.steady || limit.Algorithm != ratelimit.AlgorithmSlidingLog {
+	limit := &sh.limits.of(e.limit()).limit
+	if !sh.steady || limit.Algorithm != ratelimit.AlgorithmSlidingLog {
 		return
 	}
-	s := e.state()
+	s := sh.state(e, now)
 	v := sh.logs.view(&s, now, limit)
 	if v.used == s.Level {
 		return
 	}
 	sh.denials.withdraw(e)
 	sh.logs.drop(&s, &v)
-	e.set(&s, e.limit())
+	sh.set(e, &s, e.limit())
 }
 
 // drop removes what is not in view.

@@ -16,10 +16,9 @@ import (
 // when the next one is added and, if the clock can't bring them back, whenever
 // the log is looked at, so that each is passed over once.
 type logs struct {
-	steady bool
-	pages  []*[chunksPerPage]chunk
-	free   uint32 // the first free chunk, 0 if there is none
-	rings  int    // logs that have chunks
+	pages []*[chunksPerPage]chunk
+	free  uint32 // the first free chunk, 0 if there is none
+	rings int    // logs that have chunks
 }
 
 const chunksPerPage = 64

@@ -16,6 +16,17 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// TestConformanceSteadyClock has a clock that never goes back, as the store's
+// own: only then entries are packed, see rate.go.
+func TestConformanceSteadyClock(t *testing.T) {
+	storetest.Run(t, storetest.Harness{
+		New: func(_ testing.TB, clock *storetest.Clock) ratelimit.Store {
+			return memstore.New(memstore.WithSteadyClock(clock.Now))
+		},
+		MonotonicClock: true,
+	})
+}
+
 func TestConformanceOwnClock(t *testing.T) {
 	storetest.Run(t, storetest.Harness{
 		New:      func(testing.TB, *storetest.Clock) ratelimit.Store { return memstore.New() },

@@ -30,7 +30,7 @@ func (sh *shard) peek(e *entry, now int64, l *ratelimit.Limit, r *ratelimit.Resu
 	var s algorithm.State
 	if e != nil {
 		sh.trim(e, now)
-		s = e.state()
+		s = sh.state(e, now)
 	}
 	sh.apply(algorithm.ActionLook, &s, now, l, 0, r)
 }

@@ -33,9 +33,9 @@ func (t *table) trim(most, now int64) error {
 		before = t.keys.Load()
 		for i := range t.shards {
 			sh := &t.shards[i]
-			for j, g := range sh.directory {
-				if j > 0 && g == sh.directory[j-1] || t.keys.Load() <= most {
-					continue
+			for g := range sh.all() {
+				if t.keys.Load() <= most {
+					break
 				}
 				if slot := sh.leastUsed(g, 0, slotsPerSegment, share{}, now); slot != noSlot {
 					sh.discard(t, g, slot)
@@ -85,7 +85,7 @@ func readTable(r io.Reader, like *table, now int64) (*table, error) {
 		return nil, errors.New("this is no dump, or one of another version")
 	}
 	in.bytes(secret[:])
-	t := newTable(secret, like.most, like.steady)
+	t := newTable(secret, like.most, like.clock)
 	t.most += t.most/4 + spareKeys
 	var limits []ratelimit.Limit
 	for records := uint64(0); in.err == nil; records++ {
@@ -308,5 +308,6 @@ func (sh *shard) restore(e *entry, s algorithm.State, l *ratelimit.Limit) {
 			s.Time = clock
 		}
 	}
-	sh.writeNew(e, &s, l)
+	sh.set(e, &s, sh.limits.hold(l))
+	e.open()
 }

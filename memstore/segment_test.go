@@ -3,9 +3,11 @@ package memstore
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 	"unsafe"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
+	"github.com/go-floodgate/floodgate/core/algorithm"
 )
 
 func TestSizes(t *testing.T) {
@@ -15,8 +17,11 @@ func TestSizes(t *testing.T) {
 	if size := unsafe.Sizeof(chunk{}); size != 32 {
 		t.Errorf("a chunk has %d bytes, want 32", size)
 	}
-	if size := unsafe.Sizeof(denial{}); size != 64 {
-		t.Errorf("a denial has %d bytes, want a cache line", size)
+	if size := unsafe.Sizeof(denial{}); size != 128 {
+		t.Errorf("a denial has %d bytes, want two cache lines", size)
+	}
+	if size, lock := unsafe.Sizeof(shard{}), unsafe.Offsetof(shard{}.mu); size != 1024 || lock%64 != 0 {
+		t.Errorf("a shard has %d bytes with its lock at %d, want 1024 and a cache line's start", size, lock)
 	}
 }
 
@@ -33,16 +38,20 @@ func TestSegment(t *testing.T) {
 		for step := range uint64(500) {
 			tag := tags[random.IntN(len(tags))]
 			e := g.find(tag)
-			if (e != nil) != (want[tag] != 0) || e != nil && e.time != want[tag] {
+			if (e != nil) != (want[tag] != 0) || e != nil && e.word != want[tag] {
 				t.Fatalf("tag %x: found %v, want %d", tag, e, want[tag])
 			}
 			switch {
 			case e != nil:
-				g.remove(g.slot(e))
+				g.remove(g.slot(e), 0)
 				delete(want, tag)
 			case len(want) < slotsPerSegment:
-				g.add(tag).time = step + 1
-				want[tag] = step + 1
+				e := g.add(tag)
+				if e.word != 0 {
+					t.Fatalf("a new entry has the word %x", e.word)
+				}
+				want[tag] = (step + 1) << levelShift
+				e.write(want[tag], 0, 0)
 			}
 			if int(g.count) != len(want) {
 				t.Fatalf("%d entries counted, want %d", g.count, len(want))
@@ -51,16 +60,43 @@ func TestSegment(t *testing.T) {
 	}
 }
 
-func TestEntryPacking(t *testing.T) {
+// TestEntryWriting writes states of all sizes under many limits.
+func TestEntryWriting(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for range 10_000 {
-		s := (&entry{time: random.Uint64(), level: random.Uint64(), rest: random.Uint64()}).state()
-		limit := random.Uint32N(maxLimits)
-		e := entry{rest: deniedBit}
-		e.set(&s, limit)
-		got := e.state()
-		if got.Time != s.Time || got.Level != s.Level || got.Rest != s.Rest || e.limit() != limit || e.rest&deniedBit != 0 {
-			t.Fatalf("%+v with limit %d became %+v with %d", s, limit, got, e.limit())
+	for _, steady := range []bool{true, false} {
+		sh, packed := &shard{steady: steady}, 0
+		for i := range 10_000 {
+			limit := limitOf(algorithms[i%len(algorithms)], 1+random.Int64N(10_000), time.Duration(1+random.IntN(5000))*time.Millisecond)
+			window := limit.Window.Microseconds()
+			s := algorithm.State{Time: random.Int64N(algorithm.MaxTime), Level: random.Int64N(algorithm.MaxUnits) >> random.IntN(52)}
+			switch {
+			case limit.Algorithm.Bucket():
+				s.Rest = random.Int64N(window)
+				if random.IntN(2) == 0 { // as the algorithm would have it
+					s.Rest -= s.Rest % divisor(window, limit.Quota)
+				}
+			case limit.Algorithm != ratelimit.AlgorithmFixedWindow:
+				s.Rest = random.Int64N(algorithm.MaxUnits)
+			}
+			number := sh.limits.hold(&limit)
+			var e entry
+			sh.set(&e, &s, number)
+			if e.word&openBit != 0 {
+				t.Fatal("an entry is open before it is opened")
+			}
+			e.open()
+			if e.word&openBit != 0 {
+				packed++
+			}
+			if got := sh.state(&e, 0); got.Time != s.Time || got.Level != s.Level || got.Rest != s.Rest || e.limit() != number {
+				t.Fatalf("%+v with limit %d became %+v with %d", s, number, got, e.limit())
+			}
+			if random.IntN(3) == 0 {
+				sh.limits.release(number)
+			}
+		}
+		if steady && packed < 3000 || !steady && packed > 0 {
+			t.Errorf("with a steady clock (%t) %d of 10000 entries are packed", steady, packed)
 		}
 	}
 }
@@ -89,16 +125,18 @@ func TestLimits(t *testing.T) {
 			count[limit]++
 		}
 		for i, n := range numbers {
-			if *l.of(n) != want[i] {
-				t.Fatalf("number %d is %v, want %v", n, *l.of(n), want[i])
+			if h := l.of(n); h == nil || h.limit != want[i] || h.number != n {
+				t.Fatalf("number %d is %v, want %v", n, h, want[i])
 			}
 		}
-		if len(l.number) != len(count) || len(l.held)-len(l.free) != len(count) || len(l.held) > 50 {
-			t.Fatalf("%d numbers of %d, %d free, for %d distinct limits", len(l.number), len(l.held), len(l.free), len(count))
+		if len(l.number) != len(count) || l.numbers-len(l.free) != len(count) || l.numbers > 50 {
+			t.Fatalf("%d numbers of %d, %d free, for %d distinct limits", len(l.number), l.numbers, len(l.free), len(count))
 		}
 		if len(numbers) > 200 {
-			numbers, want = numbers[:0], want[:0]
-			l, count = limits{}, make(map[ratelimit.Limit]int)
+			for _, n := range numbers {
+				l.release(n)
+			}
+			numbers, want, count = numbers[:0], want[:0], make(map[ratelimit.Limit]int)
 		}
 	}
 }

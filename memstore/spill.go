@@ -41,7 +41,7 @@ func (sh *shard) admitTogether(spillTag uint64, now int64) *entry {
 			return nil
 		}
 		sh.clear(&sh.spill.slots[slot])
-		sh.spill.remove(slot)
+		sh.spill.remove(slot, sh.nextStamp())
 	}
 	return sh.spill.add(spillTag)
 }

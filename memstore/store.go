@@ -33,6 +33,7 @@ type Option func(*options)
 type options struct {
 	maxKeys int64
 	now     func() time.Time
+	steady  bool // now never goes back
 }
 
 // WithMaxKeys sets the cap on the number of keys, [DefaultMaxKeys] without it.
@@ -60,9 +61,9 @@ func New(opts ...Option) *Store {
 	for _, option := range opts {
 		option(&o)
 	}
-	s := &Store{clock: newClock(o.now)}
+	s := &Store{clock: newClock(o.now, o.steady)}
 	var secret seed
 	_, _ = rand.Read(secret[:]) // never fails, says its documentation
-	s.table.Store(newTable(secret, o.maxKeys, s.clock.steady()))
+	s.table.Store(newTable(secret, o.maxKeys, &s.clock))
 	return s
 }

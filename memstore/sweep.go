@@ -31,7 +31,7 @@ func (sh *shard) sweep(t *table, now int64, worth int) {
 func (sh *shard) sweepSome(t *table, now int64) {
 	w := &sh.sweeper
 	g := sh.segment(w.fraction)
-	if g == nil || !t.steady {
+	if g == nil || !sh.steady {
 		return
 	}
 	for looked := 0; looked < sweepPortion && w.slot < slotsPerSegment; {
@@ -41,12 +41,9 @@ func (sh *shard) sweepSome(t *table, now int64) {
 			continue
 		}
 		looked++
-		if sh.used(e, now).used > 0 {
+		if !sh.expire(t, g, w.slot, now) {
 			w.slot++
-			continue
-		}
-		sh.counts.expired++
-		sh.discard(t, g, w.slot) // and look at what has moved up
+		} // else look at what has moved up
 	}
 	if w.slot < slotsPerSegment {
 		return

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"iter"
 	"sync"
 	"sync/atomic"
 )
@@ -9,7 +10,7 @@ import (
 // segments, which grow one by one.
 type table struct {
 	seed   seed
-	hasher *hasher
+	hasher hasher
 	shards []shard
 	// most is the cap on keys, keys how many there are.
 	most int64
@@ -17,8 +18,7 @@ type table struct {
 	// maxDepth bounds how often a shard's directory doubles. Even hashing
 	// never gets there.
 	maxDepth uint8
-	// steady says that the clock cannot go back.
-	steady bool
+	clock    *clock
 }
 
 const (
@@ -30,18 +30,20 @@ const (
 	// more of them; largeShard is how many segments a shard has at most, so
 	// that its directory stays small.
 	manyShards, largeShardBits = 64, 10
-	// spareDepth is how far a directory may outgrow what a full table needs.
-	spareDepth = 8
+	// spareDepth is how far a directory may outgrow what a full table needs,
+	// mostDepth how far any: to no more entries than there are numbers for
+	// their limits.
+	spareDepth, mostDepth = 8, 14
 )
 
-func newTable(s seed, most int64, steady bool) *table {
+func newTable(s seed, most int64, clock *clock) *table {
 	shards, depth := layout(most)
 	t := &table{
-		seed: s, hasher: newHasher(s), shards: make([]shard, shards),
-		most: most, maxDepth: uint8(depth + spareDepth), steady: steady,
+		seed: s, hasher: *newHasher(s), shards: make([]shard, shards),
+		most: most, maxDepth: uint8(min(depth+spareDepth, mostDepth)), clock: clock,
 	}
 	for i := range t.shards {
-		t.shards[i].logs.steady = steady
+		t.shards[i].steady = clock.steady
 	}
 	return t
 }
@@ -88,39 +90,54 @@ func (t *table) reserve() bool {
 // directory has one segment or several entries of it for every 1<<depth
 // possible beginnings of a fraction.
 type shard struct {
-	denials denials // read without the lock
-
-	mu        sync.Mutex
-	latest    int64      // see at
-	directory []*segment // empty until the first key
-	depth     uint8
-	sweeper   sweeper
+	// What is read without the lock.
+	directory atomic.Pointer[directory] // nil until the first key
+	steady    bool                      // the clock cannot go back
 	limits    limits
-	spill     *segment // see spill.go
-	logs      logs
-	counts    counts
+	denials   denials
 
-	_ [64]byte // the next shard's lock is another cache line's matter
+	_       [64]byte // the lock and what is written under it in cache lines of their own
+	mu      sync.Mutex
+	stamp   uint64 // see entry
+	latest  int64  // see at
+	spill   *segment
+	logs    logs
+	sweeper sweeper
+	counts  counts
+	_       [136]byte
 }
 
-// at is the time at which a call that has locked the shard decides. The clock
-// was read before the lock, and a call that comes later may have had it first:
-// what that one saw leave must not be missed now, so that time never goes back
-// in a shard. A clock that may go back by itself has a meaning of its own.
-func (sh *shard) at(t *table, now int64) int64 {
-	if !t.steady {
-		return now
+// directory leads to the segments of a shard. One that has become too small is
+// replaced by another; which segments it leads to changes.
+type directory struct {
+	depth    uint8
+	segments []atomic.Pointer[segment]
+}
+
+// at is the time at which a call decides that has locked the shard and closed
+// the entry that it may change, if there is one, given the time from before.
+// It is never before any time at which something was decided that the call can
+// see: by another that had the lock, or by one that needed none, which only a
+// new look at the clock is sure to be after. A clock that may go back by itself
+// has a meaning of its own.
+func (sh *shard) at(t *table, before int64, e *entry) int64 {
+	if !sh.steady {
+		return before
 	}
-	sh.latest = max(sh.latest, now)
+	if e != nil && atomic.LoadUint64(&e.word)&packedBit != 0 {
+		before = t.clock.now()
+	}
+	sh.latest = max(sh.latest, before)
 	return sh.latest
 }
 
 // segment returns the segment for a fraction, nil if there is none yet.
 func (sh *shard) segment(fraction uint32) *segment {
-	if len(sh.directory) == 0 {
+	d := sh.directory.Load()
+	if d == nil {
 		return nil
 	}
-	return sh.directory[fraction>>(32-sh.depth)]
+	return d.segments[uint64(fraction)>>((32-d.depth)&63)].Load()
 }
 
 func (sh *shard) find(tag uint64, fraction uint32) *entry {
@@ -133,24 +150,30 @@ func (sh *shard) find(tag uint64, fraction uint32) *entry {
 // begin gives an empty shard its first segment.
 func (sh *shard) begin() *segment {
 	g := new(segment)
-	sh.directory = []*segment{g}
+	d := &directory{segments: make([]atomic.Pointer[segment], 1)}
+	d.segments[0].Store(g)
+	sh.directory.Store(d)
 	return g
 }
 
 // grow splits a full segment; it reports false if the directory is as large as
 // it may become.
 func (sh *shard) grow(t *table, g *segment) bool {
-	if g.depth == sh.depth {
-		if sh.depth >= t.maxDepth {
+	if d := sh.directory.Load(); g.depth == d.depth {
+		if d.depth >= t.maxDepth {
 			return false
 		}
-		double := make([]*segment, 2*len(sh.directory))
-		for i, g := range sh.directory {
-			double[2*i], double[2*i+1] = g, g
+		double := &directory{depth: d.depth + 1, segments: make([]atomic.Pointer[segment], 2*len(d.segments))}
+		for i := range d.segments {
+			g := d.segments[i].Load()
+			double.segments[2*i].Store(g)
+			double.segments[2*i+1].Store(g)
 		}
-		sh.directory, sh.depth = double, sh.depth+1
+		sh.directory.Store(double)
 	}
-	sh.enter(g.split(t))
+	lower, upper := g.split(t)
+	sh.enter(lower)
+	sh.enter(upper)
 	return true
 }
 
@@ -165,16 +188,30 @@ func (sh *shard) merge(g *segment) *segment {
 	if other.depth != g.depth || g.count+other.count > roomy {
 		return g
 	}
-	g.absorb(other)
+	g = g.join(other)
 	sh.enter(g)
 	return g
 }
 
 // enter makes the directory lead to g for all of its range.
 func (sh *shard) enter(g *segment) {
-	from := int(g.first >> (32 - sh.depth))
-	for i := range 1 << (sh.depth - g.depth) {
-		sh.directory[from+i] = g
+	d := sh.directory.Load()
+	from := int(g.first >> (32 - d.depth))
+	for i := range 1 << (d.depth - g.depth) {
+		d.segments[from+i].Store(g)
+	}
+}
+
+// all yields each segment once.
+func (sh *shard) all() iter.Seq[*segment] {
+	return func(yield func(*segment) bool) {
+		for from, more := uint32(0), true; more; more = from != 0 {
+			g := sh.segment(from)
+			if g == nil || !yield(g) {
+				return
+			}
+			from = g.end()
+		}
 	}
 }
 

@@ -4,17 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
-	"github.com/go-floodgate/floodgate/core/algorithm"
 )
 
 // Take decides all charges of one request as one; see [ratelimit.Store]. It
-// allocates nothing for up to 8 charges of keys that are known, locks nothing
-// to deny a single charge again that was denied before, and does a bounded
-// amount of work, however many keys there are: for each charge a segment of 63
-// entries is searched, and a few others at the cap, one may be split and a few
-// entries swept. (A sliding log adds the entries that have left it since it was last looked at, and for a cost above 1 those that have to leave.)
+// allocates nothing for up to 8 charges of keys that are known, takes no lock
+// for a single charge of a key that is known and has the limit of the last
+// time, and does a bounded amount of work, however many keys there are: for
+// each charge a segment of 63 entries is searched, and a few others at the cap,
+// one may be split and a few entries swept. (A sliding log is decided on under
+// a lock, and adds the entries that have left it since it was last looked at,
+// and for a cost above 1 those that have to leave.)
 func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -27,11 +29,23 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []
 			return badCharge(c)
 		}
 	}
-	t, now := s.table.Load(), s.clock.now()
-	if len(charges) == 1 {
-		return t.takeOne(&charges[0], now, &results[0])
+	t := s.table.Load()
+	if len(charges) != 1 {
+		return t.takeAll(charges, results)
 	}
-	return t.takeAll(charges, now, results)
+	c, r := &charges[0], &results[0]
+	var now int64
+	if s.clock.outside == nil {
+		now = s.clock.since(time.Since(s.clock.start)) // clock.now, inline
+	} else {
+		now = s.clock.now()
+	}
+	tag := t.tag(c)
+	sh, fraction := t.place(tag)
+	if sh.takeKnown(t, c, sh.limits.likely(&c.Limit), tag, fraction, now, r, tries) {
+		return nil
+	}
+	return sh.takeOne(t, c, tag, fraction, now, r)
 }
 
 // badCharge is the error for what can be said of a charge without its limit,
@@ -61,74 +75,60 @@ func (t *table) spillTag(c *ratelimit.Charge) uint64 {
 	return t.hasher.spillTag(c.Policy, c.Limit.Algorithm, int64(c.Limit.Window))
 }
 
-// takeOne decides a single charge.
-func (t *table) takeOne(c *ratelimit.Charge, now int64, r *ratelimit.Result) error {
-	tag := t.tag(c)
-	sh, fraction := t.place(tag)
-	if c.Mode == ratelimit.ModeEnforce && sh.denials.holds(tag) && sh.denials.answer(tag, c, now, r) {
+// takeOne decides a single charge under the lock.
+func (sh *shard) takeOne(t *table, c *ratelimit.Charge, tag uint64, fraction uint32, now int64, r *ratelimit.Result) error {
+	if c.Mode == ratelimit.ModeEnforce && sh.denials.answer(tag, c, now, r) { // a sliding log's
 		return nil
 	}
 	sh.mu.Lock()
-	now = sh.at(t, now)
-	var e *entry
-	if g := sh.segment(fraction); g != nil {
-		e = g.find(tag)
+	defer sh.mu.Unlock()
+	e := sh.find(tag, fraction)
+	if e == nil || sh.limits.of(e.limit()).limit != c.Limit {
+		if err := checkLimit(&c.Limit); err != nil {
+			return err
+		}
 	}
-	if e == nil || c.Mode >= ratelimit.ModeOnDenial || *sh.limits.of(e.limit()) != c.Limit {
-		err := sh.takeOther(t, e, c, tag, fraction, now, r)
-		sh.mu.Unlock()
-		return err
+	if e != nil {
+		e.close()
 	}
-	// A known key under the limit that it had the last time: nearly every call.
-	s := e.state()
-	var taken bool
-	if c.Limit.Algorithm == ratelimit.AlgorithmSlidingLog {
-		sh.trim(e, now)
-		s = e.state()
-		taken = sh.logs.apply(actions[c.Mode], &s, now, &c.Limit, c.Cost, r)
-	} else {
-		taken = algorithm.Apply(actions[c.Mode], &s, now, &c.Limit, c.Cost, r)
-	}
-	switch {
-	case taken:
-		sh.denials.withdraw(e)
-		e.set(&s, e.limit())
-	case !r.Allowed && c.Mode == ratelimit.ModeEnforce:
-		sh.publish(e)
-	}
-	sh.sweep(t, now, sweepCall)
-	sh.mu.Unlock()
-	return nil
-}
-
-// takeOther decides a single charge whose key has no entry, or was last
-// charged under another limit.
-func (sh *shard) takeOther(t *table, e *entry, c *ratelimit.Charge, tag uint64, fraction uint32, now int64, r *ratelimit.Result) error {
-	if err := checkLimit(&c.Limit); err != nil {
-		return err
-	}
-	if c.Mode == ratelimit.ModePenalty {
-		sh.peek(e, now, &c.Limit, r)
+	now = sh.at(t, now, e)
+	if e == nil {
+		sh.takeNew(t, c, tag, fraction, now, r)
 		return nil
 	}
-	k := key{tag: tag, fraction: fraction, slot: noSlot}
-	if e == nil {
-		e = sh.newcomer(t, &k, c, now)
-	}
-	if c.Mode == ratelimit.ModeOnDenial {
+	sh.turn(e, now, c)
+	k := key{tag: tag, fraction: fraction}
+	switch c.Mode {
+	case ratelimit.ModePenalty:
+		sh.peek(e, now, &c.Limit, r)
+	case ratelimit.ModeOnDenial:
 		sh.look(e, &k, now, &c.Limit, r)
-	} else {
-		sh.take(t, e, &k, actions[c.Mode], now, c, r)
+	default:
+		sh.trim(e, now)
+		sh.take(t, e, &k, actions[c.Mode&7], now, c, r)
+		if !r.Allowed && c.Mode == ratelimit.ModeEnforce {
+			sh.publish(e, now, c.Cost)
+		}
 	}
-	sh.sweep(t, now, sweepNewKey)
+	e.open()
+	sh.sweep(t, now, sweepCall)
 	return nil
 }
 
-// actions is what a mode does when it is taken on its own.
-var actions = [...]algorithm.Action{
-	ratelimit.ModeEnforce:  algorithm.ActionStep,
-	ratelimit.ModeShadow:   algorithm.ActionStep,
-	ratelimit.ModePeek:     algorithm.ActionLook,
-	ratelimit.ModeForce:    algorithm.ActionForce,
-	ratelimit.ModeOnDenial: algorithm.ActionForce,
+// takeNew decides on a key that has no entry.
+func (sh *shard) takeNew(t *table, c *ratelimit.Charge, tag uint64, fraction uint32, now int64, r *ratelimit.Result) {
+	k := key{tag: tag, fraction: fraction, slot: noSlot}
+	switch c.Mode {
+	case ratelimit.ModePenalty:
+		sh.peek(nil, now, &c.Limit, r)
+		return
+	case ratelimit.ModeOnDenial:
+		sh.look(sh.newcomer(t, &k, c, now), &k, now, &c.Limit, r)
+	default:
+		sh.take(t, sh.newcomer(t, &k, c, now), &k, actions[c.Mode&7], now, c, r)
+	}
+	if e := sh.entry(&k); e != nil {
+		e.open()
+	}
+	sh.sweep(t, now, sweepNewKey)
 }

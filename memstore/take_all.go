@@ -22,9 +22,9 @@ type part struct {
 // inlineParts is how many charges need no allocation.
 const inlineParts = 8
 
-// takeAll decides several charges as one: with all their shards locked,
-// everything is decided before anything is written.
-func (t *table) takeAll(charges []ratelimit.Charge, now int64, results []ratelimit.Result) error {
+// takeAll decides several charges as one: with all their shards locked and
+// their entries closed, everything is decided before anything is written.
+func (t *table) takeAll(charges []ratelimit.Charge, results []ratelimit.Result) error {
 	var (
 		partRoom  [inlineParts]part
 		orderRoom [inlineParts]uint32
@@ -42,12 +42,20 @@ func (t *table) takeAll(charges []ratelimit.Charge, now int64, results []ratelim
 	// Always in ascending order, so that no two calls wait for each other.
 	slices.Sort(order)
 	order = slices.Compact(order)
+	now := t.clock.now()
 	for _, n := range order {
 		t.shards[n].mu.Lock()
-		now = t.shards[n].at(t, now)
 	}
-	for _, n := range order {
-		t.shards[n].at(t, now) // the latest of all of them
+	for i := range parts {
+		if e := parts[i].shard.entry(&parts[i].key); e != nil {
+			e.close()
+		}
+	}
+	for i := range parts {
+		now = parts[i].shard.at(t, now, parts[i].shard.entry(&parts[i].key))
+	}
+	for i := range parts {
+		parts[i].shard.at(t, now, nil) // the latest of all of them
 	}
 	denied, err := t.decide(charges, parts, now, results)
 	switch {
@@ -58,6 +66,11 @@ func (t *table) takeAll(charges []ratelimit.Charge, now int64, results []ratelim
 	default:
 		t.commit(charges, parts, now, results)
 		t.strike(charges, parts, now, results)
+	}
+	for i := range parts {
+		if e := parts[i].shard.entry(&parts[i].key); e != nil {
+			e.open()
+		}
 	}
 	for _, n := range order {
 		t.shards[n].mu.Unlock()
@@ -72,7 +85,7 @@ func (t *table) decide(charges []ratelimit.Charge, parts []part, now int64, resu
 	for i := range charges {
 		c, p, r := &charges[i], &parts[i], &results[i]
 		e := p.shard.find(p.tag, p.fraction)
-		if e == nil || *p.shard.limits.of(e.limit()) != c.Limit {
+		if e == nil || p.shard.limits.of(e.limit()).limit != c.Limit {
 			if err := checkLimit(&c.Limit); err != nil {
 				return false, err
 			}
@@ -85,6 +98,8 @@ func (t *table) decide(charges []ratelimit.Charge, parts []part, now int64, resu
 		if p.fresh = e == nil; p.fresh {
 			e = p.shard.newcomer(t, &p.key, c, now)
 			p.slot = noSlot
+		} else {
+			p.shard.turn(e, now, c)
 		}
 		if c.Mode == ratelimit.ModeOnDenial {
 			continue
@@ -95,7 +110,7 @@ func (t *table) decide(charges []ratelimit.Charge, parts []part, now int64, resu
 			var s algorithm.State
 			if e != nil {
 				p.shard.trim(e, now)
-				s = e.state()
+				s = p.shard.state(e, now)
 			}
 			// Together with what earlier charges will have taken of the key,
 			// so that the wait is that of the whole request.
@@ -155,7 +170,7 @@ func (t *table) commit(charges []ratelimit.Charge, parts []part, now int64, resu
 		case c.Mode == ratelimit.ModeOnDenial:
 			p.shard.look(e, &p.key, now, &c.Limit, r)
 		case e != nil && costBefore(charges, parts, i) > 0:
-			s, fits := e.state(), r.Allowed
+			s, fits := p.shard.state(e, now), r.Allowed
 			p.shard.apply(algorithm.ActionLook, &s, now, &c.Limit, c.Cost, r)
 			r.Allowed = fits // as was decided
 		}

@@ -29,7 +29,7 @@ func TestLooksDropWhatHasLeft(t *testing.T) {
 			c := ratelimit.Charge{Policy: "p", Partition: "k", Limit: limit}
 			sh, fraction := table.place(table.tag(&c))
 			e := sh.find(table.tag(&c), fraction)
-			state := e.state()
+			state := sh.state(e, 0)
 			return state.Level
 		}
 		for range 1000 {
@@ -51,24 +51,4 @@ func TestLooksDropWhatHasLeft(t *testing.T) {
 			t.Errorf("after a look the log holds %d units, want the 399 in view", got)
 		}
 	})
-}
-
-// TestTimeNeverGoesBackInAShard sees that a call whose clock was read before
-// that of one which had the lock first decides at the later time.
-func TestTimeNeverGoesBackInAShard(t *testing.T) {
-	s := New()
-	table := s.table.Load()
-	sh := &table.shards[0]
-	if got := sh.at(table, 100); got != 100 {
-		t.Errorf("at 100 it decides at %d", got)
-	}
-	if got := sh.at(table, 90); got != 100 {
-		t.Errorf("at 90, after 100, it decides at %d", got)
-	}
-	outside := New(WithClock(time.Now)).table.Load()
-	sh = &outside.shards[0]
-	sh.at(outside, 100)
-	if got := sh.at(outside, 90); got != 90 {
-		t.Errorf("a clock from outside goes back to 90, and it decides at %d", got)
-	}
 }

@@ -123,6 +123,17 @@ func Adjust(s State, now int64, l ratelimit.Limit, at, cost, newCost int64) Stat
 	return s
 }
 
+// AsOf is the state of a bucket as of now: what has drained until then at l's
+// quota has left it. Under another quota a store may go on from there. Other
+// algorithms' states are returned as they are.
+func AsOf(s State, now int64, l *ratelimit.Limit) State {
+	if l.Algorithm.Bucket() {
+		at, d := viewBucket(&s, now, l.Quota, windowOf(l))
+		return State{Time: at, Level: d.units, Rest: d.rest}
+	}
+	return s
+}
+
 // Fresh reports whether the key is as good as new: nothing of it is used.
 func Fresh(s State, now int64, l ratelimit.Limit) bool { return Used(&s, now, &l) == 0 }
 

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -56,7 +55,7 @@ type schedule struct {
 	*suite
 	seed    uint64
 	rnd     *rand.Rand
-	model   model
+	models  []variant // those that all answers so far agree with
 	keys    []scheduledKey
 	charged []ratelimit.Adjustment // what can be adjusted, with NewCost unset
 	wait    time.Duration          // the last Retry-After
@@ -76,7 +75,7 @@ func (k scheduledKey) limitWith(quota, burst int64) ratelimit.Limit {
 }
 
 func newSchedule(s *suite, seed uint64) *schedule {
-	d := &schedule{suite: s, seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), model: make(model)}
+	d := &schedule{suite: s, seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), models: variants()}
 	windows := []time.Duration{97 * time.Millisecond, time.Second, 7 * time.Second, time.Minute}
 	if s.h.RealTime {
 		windows = windows[:1] // so that something comes back
@@ -180,14 +179,8 @@ func (d *schedule) ask(charges []ratelimit.Charge) {
 			now[i] = d.clock.UnixMicro()
 		}
 	}
-	denied := false
-	answers := d.model.take(now, charges)
-	for i, c := range charges {
-		want := answers[i]
-		if diff := differ(want.Result, results[i], want.in); diff != "" {
-			d.fail("charge %d of %d, %s: %s", i, len(charges), show(c), diff)
-		}
-		denied = denied || !want.Allowed && c.Mode == ratelimit.ModeEnforce
+	answers, denied := d.agreed(now, charges, results)
+	for _, want := range answers {
 		if !want.Allowed && want.RetryAfter != ratelimit.Never {
 			d.wait = want.RetryAfter
 		}
@@ -198,6 +191,33 @@ func (d *schedule) ask(charges []ratelimit.Charge) {
 			d.charged = append(d.charged, changed(c, results[i], 0))
 		}
 	}
+}
+
+// agreed drops the variants of the model that answer differently. One must be
+// left; its answers are returned, and whether an enforcing charge was denied.
+func (d *schedule) agreed(now []int64, charges []ratelimit.Charge, results []ratelimit.Result) (answers []answer, denied bool) {
+	d.Helper()
+	var left []variant
+	diff := ""
+	for _, v := range d.models {
+		said, refused := v.take(now, charges)
+		differs := ""
+		for i, c := range charges {
+			if one := differ(said[i].Result, results[i], said[i].in); one != "" && differs == "" {
+				differs = fmt.Sprintf("charge %d of %d, %s: %s", i, len(charges), show(c), one)
+			}
+		}
+		if differs == "" {
+			left, answers, denied = append(left, v), said, refused
+		} else if diff == "" {
+			diff = differs
+		}
+	}
+	if len(left) == 0 {
+		d.fail("%s", diff)
+	}
+	d.models = left
+	return answers, denied
 }
 
 func (d *schedule) changeCharge() {
@@ -215,14 +235,17 @@ func (d *schedule) changeCharge() {
 	}
 	a.NewCost = pick(d.rnd, 0, d.rnd.Int64N(a.Cost+1), a.Cost+d.rnd.Int64N(4))
 	now := d.clock.UnixMicro()
-	after := maps.Clone(d.model)
-	after.adjust(now, a)
-	if state := after[a.Key()]; state.Time > now && algorithm.Fresh(state, now, a.Limit) {
-		return // as good as new, so that the store may forget that it was ahead
+	after := make([]variant, len(d.models))
+	for i := range after {
+		after[i] = d.models[i].clone()
+		after[i].adjust(now, a)
+		if state := after[i].model[a.Key()]; state.Time > now && algorithm.Fresh(state, now, a.Limit) {
+			return // as good as new, so that the store may forget that it was ahead
+		}
 	}
 	d.note("adjust %+v", a)
 	d.adjust(a)
-	d.model = after
+	d.models = after
 	d.charged[at].Cost = a.NewCost
 }
 
@@ -231,7 +254,9 @@ func (d *schedule) resetKey() {
 	key := pick(d.rnd, d.keys...).Key
 	d.note("reset %+v", key)
 	d.reset(key)
-	delete(d.model, key)
+	for _, v := range d.models {
+		v.forget(key)
+	}
 }
 
 // failedCall makes a call that must fail and change nothing.

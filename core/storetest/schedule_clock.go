@@ -43,10 +43,12 @@ func (d *schedule) moveClock() {
 func (d *schedule) settled(at int64) bool {
 	latest := max(at, d.latest)
 	for _, key := range d.keys {
-		state := d.model[key.Key]
 		slowest, fastest := key.limitWith(slices.Min(key.quotas), 0), key.limitWith(slices.Max(key.quotas), 0)
-		if algorithm.Fresh(state, latest, fastest) && (state.Time > at || !algorithm.Fresh(state, at, slowest)) {
-			return false
+		for _, v := range d.models {
+			state := v.model[key.Key]
+			if algorithm.Fresh(state, latest, fastest) && (state.Time > at || !algorithm.Fresh(state, at, slowest)) {
+				return false
+			}
 		}
 	}
 	return true

@@ -31,6 +31,7 @@ func caseSettledByAny(s *suite) {
 // the next instance.
 type settlement struct {
 	*schedule
+	model    model
 	stores   []ratelimit.Store
 	limit    ratelimit.Limit
 	reserved []ratelimit.Adjustment // Cost is what was settled last
@@ -38,9 +39,9 @@ type settlement struct {
 }
 
 func newSettlement(s *suite, a ratelimit.Algorithm, seed uint64) *settlement {
-	d := &schedule{suite: s, seed: seed, rnd: rand.New(rand.NewPCG(seed, 2)), model: make(model)}
+	d := &schedule{suite: s, seed: seed, rnd: rand.New(rand.NewPCG(seed, 2))}
 	window := pick(d.rnd, time.Second, 7*time.Second, time.Minute)
-	return &settlement{schedule: d, stores: s.instances(), limit: limitOf(a, pick[int64](d.rnd, 10, 100), window)}
+	return &settlement{schedule: d, model: make(model), stores: s.instances(), limit: limitOf(a, pick[int64](d.rnd, 10, 100), window)}
 }
 
 func (m *settlement) run(steps int) {
