@@ -40,7 +40,8 @@ const (
 
 	timeShift, levelShift, restShift = 8, 12, 12
 
-	maxLimits = 1 << 20
+	// limitBits are what is left beside Time and Rest.
+	limitBits = timeShift + restShift
 )
 
 // close keeps everybody out who does not hold the shard's lock, and reports

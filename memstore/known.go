@@ -74,7 +74,8 @@ func (sh *shard) takeKnown(t *table, c *ratelimit.Charge, h *heldLimit, tag uint
 		return false
 	}
 	var debt, drained uint64
-	need, fits := uint64(c.Cost)*q.step, false
+	var fits bool
+	need := uint64(c.Cost) * q.step
 	for reread := false; ; reread = true {
 		if now-from >= q.horizon {
 			return false

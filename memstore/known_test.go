@@ -192,19 +192,19 @@ func TestEveryChangeIsStamped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for what, change := range map[string]func(s *Store, sh *shard, g *segment, e *entry){
-		"adjusted": func(s *Store, _ *shard, _ *segment, _ *entry) { adjust(s, 1, 2); adjust(s, 2, 1) },
-		"turned": func(s *Store, _ *shard, _ *segment, _ *entry) {
+	for what, change := range map[string]func(s *Store, sh *shard, e *entry){
+		"adjusted": func(s *Store, _ *shard, _ *entry) { adjust(s, 1, 2); adjust(s, 2, 1) },
+		"turned": func(s *Store, _ *shard, _ *entry) {
 			take(t, s, on("client", ratelimit.FixedWindow(200, time.Hour), 0))
 			take(t, s, on("client", l, 0))
 		},
-		"reset": func(s *Store, _ *shard, _ *segment, _ *entry) {
+		"reset": func(s *Store, _ *shard, _ *entry) {
 			if err := s.Reset(t.Context(), []ratelimit.Key{c.Key()}); err != nil {
 				t.Fatal(err)
 			}
 			admit(t, s, c)
 		},
-		"moved": func(_ *Store, sh *shard, g *segment, e *entry) {
+		"moved": func(_ *Store, sh *shard, e *entry) {
 			left := e.leave()
 			e.settle(left, sh.nextStamp())
 		},
@@ -215,7 +215,7 @@ func TestEveryChangeIsStamped(t *testing.T) {
 		sh, fraction := table.place(table.tag(&c))
 		e := sh.find(table.tag(&c), fraction)
 		word, slot := e.word, e
-		change(s, sh, sh.segment(fraction), e)
+		change(s, sh, e)
 		e = sh.find(table.tag(&c), fraction)
 		if e != slot || e.word>>packShift != word>>packShift || e.word&openBit == 0 {
 			t.Fatalf("%s: the entry is not as it was: %x, %x", what, word, e.word)

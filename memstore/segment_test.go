@@ -17,6 +17,9 @@ func TestSizes(t *testing.T) {
 	if size := unsafe.Sizeof(chunk{}); size != 32 {
 		t.Errorf("a chunk has %d bytes, want 32", size)
 	}
+	if most := slotsPerSegment<<mostDepth + slotsPerSegment; most > 1<<limitBits {
+		t.Errorf("a shard may have %d entries, each with a limit of its own, and %d bits to number them", most, limitBits)
+	}
 	if size := unsafe.Sizeof(denial{}); size != 128 {
 		t.Errorf("a denial has %d bytes, want two cache lines", size)
 	}
