@@ -218,6 +218,9 @@ func (l *Limiter) observe(ctx context.Context, w *work) {
 	if l.offenders != nil && !w.decision.Allowed {
 		l.offenders.count(ctx, w)
 	}
+	if l.refusals != nil {
+		l.logRefusal(ctx, w)
+	}
 	if l.observers == nil {
 		return
 	}

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/go-floodgate/floodgate/core/internal/clientip"
 )
@@ -87,24 +85,6 @@ func (d *diagnosis) once(code, message string, attrs ...slog.Attr) {
 
 func (d *diagnosis) warn(ctx context.Context, code, message string, attrs ...slog.Attr) {
 	d.log().LogAttrs(ctx, slog.LevelWarn, "ratelimit: "+message, append([]slog.Attr{slog.String("code", code)}, attrs...)...)
-}
-
-// recurring thins out messages.
-type recurring struct {
-	last       atomic.Int64 // Unix nanoseconds of the last message
-	suppressed atomic.Int64
-}
-
-const recurringInterval = 10 * time.Second
-
-// due reports whether a message is to be logged now, and how many were not.
-func (r *recurring) due() (suppressed int64, due bool) {
-	now, last := time.Now().UnixNano(), r.last.Load()
-	if (last != 0 && now-last < int64(recurringInterval) && now >= last) || !r.last.CompareAndSwap(last, now) {
-		r.suppressed.Add(1)
-		return 0, false
-	}
-	return r.suppressed.Swap(0), true
 }
 
 // diagnose reports what can be seen when a limiter is made.

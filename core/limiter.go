@@ -25,7 +25,9 @@ type Limiter struct {
 	headers   HeaderConfig
 	observers []Observer
 	offenders *Offenders
-	timed     bool // an observer wants to know how long the store takes
+	refusals  *RefusalLog
+	lines     *refusalLines // of what no policy has decided
+	timed     bool          // an observer wants to know how long the store takes
 	diagnosis diagnosis
 
 	works sync.Pool
@@ -100,8 +102,10 @@ func (c *config) finish() error {
 			compiled.divide(l.fallback.replicas)
 		}
 		l.offenders.watch(compiled)
+		compiled.lines = l.refusals.linesOf(p.Name, &l.diagnosis)
 		l.policies = append(l.policies, compiled)
 	}
+	l.lines = l.refusals.linesOf("", &l.diagnosis)
 	if l.access != nil {
 		l.access.shadow = c.shadow
 	}

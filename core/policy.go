@@ -131,6 +131,8 @@ type policy struct {
 	costs     *table[int64]
 	// offences are its refusals by key, nil if nobody wants to know.
 	offences *offences
+	// lines thin out what is logged of it, nil if nothing is.
+	lines *refusalLines
 	// settles is whether a charge may have to be changed afterwards.
 	settles bool
 	// keyed is whether the Policy has a key of its own. With tiers the key is
