@@ -12,8 +12,9 @@
 // after it in Pre may still change the path.
 //
 // A policy that counts by outcome goes by the status that was sent; if the
-// handler returned an error and sent nothing, by that of the
-// [echo.HTTPStatusCoder] in it, else by 500. The error itself is left to Echo.
+// handler returned an error and sent nothing, by that which the error is
+// answered with further out, and if nobody answers it, it counts. The error
+// itself is left to Echo.
 //
 // The client's address is found by the limiter (ratelimit.TrustProxies), never
 // by echo.Context.RealIP. Everything returned by this package is safe for

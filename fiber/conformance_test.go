@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 					t.Helper()
 					serve(t, l, fiber.Config{Immutable: immutable, DisableStartupMessage: true}, site)
 				},
-				Lacks: adaptertest.RouteInUse | adaptertest.ClientGone | adaptertest.Writer,
+				Lacks: adaptertest.ClientGone | adaptertest.Writer,
 			})
 		})
 	}

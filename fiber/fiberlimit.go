@@ -3,9 +3,7 @@ package fiberlimit
 import (
 	"bytes"
 	"context"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -20,10 +18,10 @@ type Config = adapter.Config[*fiber.Ctx]
 // New returns a middleware that limits requests with l, for an app, a group or
 // a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) fiber.Handler {
-	engine, onRoutes := adapter.New("fiberlimit", l, adapter.Cloned(cfg)), new(sync.Map)
+	engine, places := adapter.New("fiberlimit", l, adapter.Cloned(cfg)), new(places)
 	return func(c *fiber.Ctx) error {
 		engine.CheckRoutes(c, routesAround)
-		p := &passage{c: c, onRoutes: onRoutes}
+		p := &passage{c: c, places: places}
 		if !engine.Begin(&p.Passage, c, p, p) {
 			return p.Refuse(func(answer ratelimit.Answer) error {
 				c.Set(fiber.HeaderContentType, answer.ContentType)
@@ -65,10 +63,8 @@ func field(c *fiber.Ctx, body []byte, name string) string {
 type passage struct {
 	adapter.Passage[*fiber.Ctx]
 	c *fiber.Ctx
-	// onRoutes tells of the places where the limiter is mounted whether it is
-	// on a route. A place is known by the first of the handlers that are
-	// mounted together.
-	onRoutes *sync.Map // *fiber.Handler -> bool
+	// places are those of the limiter.
+	places *places
 }
 
 func (p *passage) Context() context.Context { return p.c.UserContext() }
@@ -77,26 +73,15 @@ func (p *passage) RemoteAddr() string       { return p.c.Context().RemoteAddr().
 // Method is the route's, which has it from the program and not from a buffer.
 func (p *passage) Method() string { return p.c.Route().Method }
 
-// Route is known in front of the handler of a route. The middleware of the app
-// and of groups has a route of its own in Fiber, and what follows a single
-// handler is another route.
+// Route is that of the handler behind the limiter, or the one that Fiber will
+// come to next: what is used by an app or a group has a route of its own.
 func (p *passage) Route() (pattern string, known bool) {
 	route := p.c.Route()
-	if len(route.Handlers) < 2 {
-		return "", false
+	place := p.places.of(p.c.App(), route)
+	if place.handles && len(route.Handlers) > 1 {
+		return route.Path, true
 	}
-	first := &route.Handlers[0]
-	on, seen := p.onRoutes.Load(first)
-	if !seen {
-		on = slices.ContainsFunc(p.c.App().GetRoutes(true), func(other fiber.Route) bool {
-			return len(other.Handlers) > 0 && &other.Handlers[0] == first
-		})
-		p.onRoutes.Store(first, on)
-	}
-	if !on.(bool) {
-		return "", false
-	}
-	return route.Path, true
+	return place.find(p.c.Path()), place.known
 }
 
 // Header compares names itself: with DisableHeaderNormalizing Fiber finds them

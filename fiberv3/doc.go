@@ -10,19 +10,23 @@
 //
 // # The route
 //
-// Fiber looks for a route after the middleware of the app and of groups has
-// run. There the limiter can't know it: policies with a route in their Match
-// don't apply, keys by route are all "unmatched", and a diagnostic says so.
-// Mount such policies on the routes themselves, in front of the handler, or
-// tell the route with Config.Route.
+// On a route, in front of its handler, the limiter knows the route. Elsewhere,
+// in an app's or a group's middleware, it looks ahead for the route that Fiber
+// will come to next. It doesn't know of constraints that were registered with
+// the app: a route that has one is taken for the next one if all else fits.
+// Mount middleware that changes the path before the limiter: it has to see the
+// path that will be routed.
 //
 // # What Fiber can't tell
 //
 // A request's context (fiber.Ctx.Context) does not end when the client
 // hangs up. A policy that counts by outcome goes by the status when the handler
-// has returned; if it returned an error, by that of the [fiber.Error] in it,
-// else by 500. Fiber sends the body of a stream only after that, so that how it
-// ends plays no part. The error itself is left to Fiber.
+// has returned; if it returned an error, by that which the error is answered
+// with, and settles when the answer has been sent. Where something else than
+// fasthttp's server runs the app, such as Fiber's adaptor for net/http, that
+// status can't be told, and what returned an error counts. Fiber sends the body
+// of a stream only when the handler has returned, so that how it ends plays no
+// part. The error itself is left to Fiber.
 //
 // Fiber reuses the buffers of requests. What a limiter gets is copied, also
 // what the functions of Config return.
