@@ -30,10 +30,9 @@ func idle(l *lane) bool {
 }
 
 // lone is a store whose lone requests are made on their callers' goroutines.
-func lone(t *testing.T, address string, budget time.Duration, options ...Option) *Store {
+func lone(t *testing.T, address string, budget time.Duration) *Store {
 	t.Helper()
-	s := open(t, redis.NewClient(Interruptible(&redis.Options{Addr: address, ReadTimeout: time.Hour, WriteTimeout: time.Hour})),
-		append([]Option{WithBudget(budget)}, options...)...)
+	s := open(t, redis.NewClient(Interruptible(&redis.Options{Addr: address, ReadTimeout: time.Hour, WriteTimeout: time.Hour})), WithBudget(budget))
 	redistest.Eventually(t, "a lone request needs no other goroutine", func() bool {
 		take(t, s, charge("warm", hourly, 1))
 		return directly(s.router.first)
