@@ -20,7 +20,10 @@ import (
 //
 // In the copy ContextTimeoutEnabled is set, so that contexts bound whatever
 // else the client is used for, too, and Dialer wraps the one of the options, or
-// the default one, which sees to TLSConfig.
+// the default one, which sees to TLSConfig. The client's hooks then run on the
+// request's goroutine. A request whose context ends while it waits takes its
+// connection with it. The budget has to be below half of ReadTimeout and
+// WriteTimeout (3 s if unset), or nothing is gained.
 func Interruptible(options *redis.Options) *redis.Options {
 	made := *options
 	made.ContextTimeoutEnabled = true
