@@ -21,7 +21,7 @@ GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v
 
 # To be set on the command line: make test/core TESTFLAGS=-v, make lint/gin LINTFLAGS=--fix.
 TESTFLAGS ?=
-TESTTIMEOUT ?= 8m
+TESTTIMEOUT ?= 15m
 LINTFLAGS ?=
 BENCH ?= .
 BENCHFLAGS ?= -benchmem
