@@ -91,6 +91,7 @@ func TestRefusalLog(t *testing.T) {
 		out.expect(t, `level=INFO msg="request refused" reason=deny_listed method=GET route=unmatched suppressed=0`)
 		l.Allow(t.Context(), "user:fay")
 		l.Allow(t.Context(), "user:fay")
+		send(&fakeRequest{user: "gil"}) // whose results by secret are not those of the next one
 		out.expect(t, "")
 		store.fails = errors.New("dial tcp 192.0.2.9: refused")
 		send(&fakeRequest{user: "ann"})
@@ -104,6 +105,7 @@ func TestRefusalLog(t *testing.T) {
 		if want := []string{
 			`level=INFO msg="suppressed lines" policy=plan reason=failed_open suppressed=1`,
 			`level=INFO msg="suppressed lines" policy=plan reason=rate_limited suppressed=1`,
+			`level=INFO msg="suppressed lines" policy=secret reason=rate_limited suppressed=1`,
 		}; !slices.Equal(rest, want) {
 			t.Errorf("logged are %q, want %q", rest, want)
 		}
@@ -164,6 +166,10 @@ func TestRefusalLogThins(t *testing.T) {
 		out.expect(t, "")
 		time.Sleep(time.Hour)
 		out.expect(t, "")
+		refuse(5)
+		out.take()
+		time.Sleep(2*time.Minute + 1)
+		out.expect(t, rest(2)) // as the first time
 	})
 }
 
