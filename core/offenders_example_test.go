@@ -3,7 +3,9 @@ package ratelimit_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/netip"
+	"os"
 	"time"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -66,4 +68,31 @@ func ExampleOffenders_Top() {
 		fmt.Println(o.Policy, o.Key, o.Refusals)
 	}
 	// Output: per-ip ip:192.0.2.0/24~OL2cHWVofbru 4
+}
+
+// Refusals are logged, at most one line in ten seconds for each policy and
+// reason.
+func ExampleRefusalLog() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	log := &ratelimit.RefusalLog{Logger: logger}
+	defer log.Flush() // when the program ends
+	api, err := ratelimit.New(newModelStore(), log,
+		ratelimit.Policy{Name: "per-ip", Limit: ratelimit.SlidingLog(1, time.Hour)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 5 {
+		api.Allow(context.Background(), ratelimit.IPKey(netip.MustParseAddr("192.0.2.7")))
+	}
+	// Output:
+	// level=INFO msg="ratelimit: request refused" policy=per-ip reason=rate_limited retry_after=3600 suppressed=0
+	// level=INFO msg="ratelimit: suppressed lines" policy=per-ip reason=rate_limited suppressed=3
 }
