@@ -91,3 +91,26 @@ func ExampleConfig() {
 	// 429 per-user is over: rate_limited
 	// 200 hello
 }
+
+// A table of endpoints in one middleware, and a check at start: an entry that
+// matches no route would limit nothing.
+func ExampleCheckRoutes() {
+	api := ratelimit.Must(ratelimit.New(memstore.New(), ratelimit.Logger(nil), ratelimit.Policy{
+		Name: "api", Limit: ratelimit.PerMinute(100),
+		Endpoints: map[string]ratelimit.Limit{
+			"POST /api/login": ratelimit.SlidingLog(5, 15*time.Minute),
+			"/api/users/:id":  ratelimit.PerMinute(30),
+			"/admin/...":      ratelimit.PerMinute(10),
+		},
+	}))
+	r := gin.New()
+	r.Use(ginlimit.New(api))
+	ok := func(c *gin.Context) { c.Status(http.StatusOK) }
+	r.POST("/api/login", ok)
+	r.GET("/api/users/:name", ok)
+	r.GET("/admin/reports", ok)
+
+	fmt.Println(ginlimit.CheckRoutes(api, r))
+	// Output:
+	// ratelimit: patterns match no route of the application: policy "api": Endpoints "/api/users/{id}" (is "GET /api/users/{name}" meant?)
+}

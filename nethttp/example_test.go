@@ -134,3 +134,22 @@ func ExampleTransport() {
 
 // userOf stands for the application's own look-up of who has signed in.
 func userOf(*http.Request) string { return "alice" }
+
+// A table of endpoints in one middleware, and a check at start: an entry that
+// matches no route would limit nothing.
+func ExampleCheckRoutes() {
+	api := ratelimit.Must(ratelimit.New(memstore.New(), ratelimit.Logger(nil), ratelimit.Policy{
+		Name: "api", Limit: ratelimit.PerMinute(100),
+		Endpoints: map[string]ratelimit.Limit{
+			"POST /api/login": ratelimit.SlidingLog(5, 15*time.Minute),
+			"POST /api/users": ratelimit.PerMinute(30),
+		},
+	}))
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /api/login", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /api/users", func(http.ResponseWriter, *http.Request) {})
+
+	fmt.Println(httplimit.CheckRoutes(api, mux))
+	// Output:
+	// ratelimit: patterns match no route of the application: policy "api": Endpoints "POST /api/users"
+}

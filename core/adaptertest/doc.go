@@ -18,6 +18,8 @@
 // framework spells it:
 //
 //   - the framework's own recovery, if Site.Recover is set;
+//   - what answers the errors of handlers, if Site.OnError is set;
+//   - the adapter's CheckRoutes, which Site.Built is handed;
 //   - middleware for the application, for groups and for routes: the adapter's
 //     if Middleware.Limiter is set, made with its Config ([ConfigOf]), else one
 //     that calls Middleware.Around;
