@@ -156,7 +156,7 @@ func ByFunc(kind string, f func(*Request) string) KeyBuilder {
 	case kind == "" || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
 		return KeyBuilder{err: fmt.Errorf("ratelimit: ByFunc's kind %q is not made of lower-case letters, digits and '_'", kind)}
 	}
-	kind = "func-" + kind
+	kind = kindFunc + kind
 	return keyOf(keyPart{own: func(dst []byte, r *Request) ([]byte, bool) {
 		if value := f(r); value != "" {
 			return appendText(dst, kind, value), true

@@ -65,7 +65,8 @@ type Offender struct {
 	Policy string
 	// Key stands for the key: see [Pseudonyms].
 	Key string
-	// Partition is the key, with ClearText only.
+	// Partition is the key, with ClearText only. It is that of the policy, which
+	// for an entry of its Endpoints ends in that.
 	Partition Partition
 	// Refusals is how often the key was refused at least, and Unsure how many
 	// times more at most.

@@ -75,6 +75,7 @@ const (
 	kindRoute   = "route"
 	kindMethod  = "method"
 	kindNamed   = "key"
+	kindFunc    = "func-" // and the kind's own name
 	// kindEndpoint is which entry of a policy's Endpoints, behind whose quota.
 	kindEndpoint = "endpoint"
 	// joiner separates the parts of a combined key; [appendEscaped] never

@@ -13,9 +13,9 @@ import (
 
 // Pseudonyms stand for partitions where the keys themselves must not be seen,
 // in logs and on debug pages. A pseudonym is made of what is no secret, the
-// kinds of a key's parts, routes and methods, and the network of an address
-// (IPv4 /24, IPv6 /48), and of a keyed hash (HMAC-SHA-256 of 72 bits) of the
-// whole key, by which one key can be told from another:
+// kinds of a key's parts, routes, methods and endpoints, and the network of an
+// address (IPv4 /24, IPv6 /48), and of a keyed hash (HMAC-SHA-256 of 72 bits) of
+// the whole key, by which one key can be told from another:
 //
 //	ip:192.0.2.0/24~Vx0Zk3p5uQbS
 //	user|route:/search~9dQ4c1xqTz_A
@@ -77,10 +77,16 @@ func appendShown(dst []byte, part string) []byte {
 	switch kind, value := part[:end], part[end+1:]; kind {
 	case kindIP, kindAnonIP:
 		return appendNetwork(append(dst, kind...), value)
-	case kindRoute, kindMethod:
+	case kindRoute, kindMethod, kindEndpoint:
 		return append(dst, part...)
-	default:
+	case kindUser, kindAccount, kindNamed:
 		return append(dst, kind...)
+	default: // one with a name, or what may be anything
+		name, _, named := strings.Cut(kind, "(")
+		if strings.HasPrefix(kind, kindFunc) || named && (name == kindHeader || name == kindCookie) {
+			return append(dst, kind...)
+		}
+		return dst
 	}
 }
 

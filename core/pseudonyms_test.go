@@ -24,7 +24,10 @@ func TestPseudonyms(t *testing.T) {
 		ratelimit.HeaderKey("X-API-Key", "secret"):                                  "header(x-api-key)",
 		ratelimit.NamedKey("tenant 7"):                                              "key",
 		ratelimit.JoinKeys(ratelimit.UserKey("ann"), "route:/search", "method:GET"): "user|route:/search|method:GET",
+		"ip:192.0.2.77|endpoint:POST%20/login":                                      "ip:192.0.2.0/24|endpoint:POST%20/login",
 		"func-tenant:seven":                                                         "func-tenant",
+		"tenant-7:ann":                                                              "",
+		"(ann):7":                                                                   "",
 		"odd":                                                                       "",
 		"":                                                                          "",
 	} {
