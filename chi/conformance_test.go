@@ -13,8 +13,12 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	t.Run("http1", func(t *testing.T) { adaptertest.Run(t, adaptertest.Harness{Serve: serve, Lacks: adaptertest.ErrorHandler}) })
-	t.Run("http2", func(t *testing.T) { adaptertest.Run(t, adaptertest.Harness{Serve: serve, HTTP2: true, Lacks: adaptertest.ErrorHandler}) })
+	t.Run("http1", func(t *testing.T) {
+		adaptertest.Run(t, adaptertest.Harness{Serve: serve, Lacks: adaptertest.ErrorHandler})
+	})
+	t.Run("http2", func(t *testing.T) {
+		adaptertest.Run(t, adaptertest.Harness{Serve: serve, HTTP2: true, Lacks: adaptertest.ErrorHandler})
+	})
 }
 
 func serve(t testing.TB, l net.Listener, site adaptertest.Site) {
