@@ -1,6 +1,9 @@
 package memstore
 
-import "sync/atomic"
+import (
+	"runtime"
+	"sync/atomic"
+)
 
 // entry is one key's count: 32 bytes, no pointer, nothing for the garbage
 // collector to look at. Beside the three numbers of its state it holds the
@@ -11,7 +14,7 @@ import "sync/atomic"
 //	base   the state's Time in 56 bits, bits 0-7 of the limit's number
 //	rest   Rest in 52 bits, bits 8-19
 //	word   packed: what a charge changes in 44 bits (see rate.go), a stamp in
-//	       18, packedBit, and perhaps openBit
+//	       17, packedBit, and openBit, busyBit or neither
 //	       whole: Level in 52 bits, and perhaps deniedBit
 //
 // Nearly all that ever happens to a key is that a cost is added to what is in
@@ -19,10 +22,13 @@ import "sync/atomic"
 // the shard's lock, see known.go. Everything else is done by who holds the lock
 // and has closed the entry before, and it is given a new stamp when it is
 // opened again: a compare-and-swap that knew it from before fails, and so what
-// base, rest and tag were in between is what they had been. (18 bits come round
-// after 262,144 changes of this kind in a shard. To be taken in, a goroutine
+// base, rest and tag were in between is what they had been. (17 bits come round
+// after 131,072 changes of this kind in a shard. To be taken in, a goroutine
 // would have to stop between two instructions for as long, and go on at just
 // that one of them which finds the same count in the same slot.)
+//
+// While several keys are charged at once their entries are busy, see
+// known_all.go: closed, by somebody who holds no lock, for a few instructions.
 //
 // Fields are read and written atomically but for the readers among those that
 // hold the lock, and for entries that nobody else can see yet.
@@ -32,10 +38,11 @@ type entry struct {
 
 const (
 	openBit, packedBit = 1 << 0, 1 << 1
+	busyBit            = 1 << 2 // of packed entries
 	// deniedBit says of a whole entry that the shard's denials may hold a copy.
 	deniedBit = 1 << 2
 
-	stampShift, stampMask = 2, 1<<18 - 1
+	stampShift, stampMask = 3, 1<<17 - 1
 	packShift, packLimit  = 20, 1 << 44
 
 	timeShift, levelShift, restShift = 8, 12, 12
@@ -48,7 +55,16 @@ const (
 // whether they could get in. It is to be called before the state is read that a
 // change depends on.
 func (e *entry) close() bool {
-	return atomic.LoadUint64(&e.word)&openBit != 0 && atomic.AndUint64(&e.word, ^uint64(openBit))&openBit != 0
+	for {
+		switch w := atomic.LoadUint64(&e.word); {
+		case w&(packedBit|busyBit) == packedBit|busyBit:
+			runtime.Gosched() // who made it busy waits for nothing
+		case w&openBit == 0:
+			return false
+		case atomic.CompareAndSwapUint64(&e.word, w, w&^openBit):
+			return true
+		}
+	}
 }
 
 // open lets them in again, or for the first time.
@@ -82,7 +98,12 @@ func (e *entry) empty() {
 
 // leave closes an entry for good and returns it as it was, for another slot.
 func (e *entry) leave() entry {
-	return entry{tag: e.tag, word: atomic.AndUint64(&e.word, ^uint64(openBit)), base: e.base, rest: e.rest}
+	opened := e.close()
+	left := entry{tag: e.tag, word: atomic.LoadUint64(&e.word), base: e.base, rest: e.rest}
+	if opened {
+		left.word |= openBit
+	}
+	return left
 }
 
 // settle puts what has left another slot into one that is closed.

@@ -103,11 +103,19 @@ func (sh *shard) takeKnown(t *table, c *ratelimit.Charge, h *heldLimit, tag uint
 		return tries > 0 && sh.takeKnown(t, c, h, tag, fraction, now, r, tries-1)
 	}
 
+	h.tellBucket(c, before, debt, fits, now, r)
+	return true
+}
+
+// tellBucket is the answer to a charge of a bucket that found a debt of before
+// and left one of after.
+func (h *heldLimit) tellBucket(c *ratelimit.Charge, before, after uint64, fits bool, now int64, r *ratelimit.Result) {
+	q := &h.rate
 	r.Allowed, r.Limit, r.At = fits, q.capacity, now
 	r.RetryAfter, r.Delay = 0, 0
 	if !fits {
 		if r.Allowed = c.Mode == ratelimit.ModeForce; !r.Allowed {
-			r.RetryAfter = q.wait(debt + need - q.full)
+			r.RetryAfter = q.wait(before + uint64(c.Cost)*q.step - q.full)
 		}
 	}
 	if h.limit.Algorithm == ratelimit.AlgorithmLeakyBucket && r.Allowed {
@@ -115,9 +123,8 @@ func (sh *shard) takeKnown(t *table, c *ratelimit.Charge, h *heldLimit, tag uint
 			r.Delay = q.wait(before)
 		}
 	}
-	r.Remaining = max(q.capacity-q.units(debt), 0)
-	r.ResetAfter = q.wait(debt)
-	return true
+	r.Remaining = max(q.capacity-q.units(after), 0)
+	r.ResetAfter = q.wait(after)
 }
 
 type outcome uint8
@@ -137,11 +144,10 @@ func (h *heldLimit) takeWindow(e *entry, word, previous uint64, from, now int64,
 	}
 	done := looked
 	if c.Cost > 0 && c.Mode != ratelimit.ModePeek {
-		spare := h.limit.Quota - current - c.Cost
-		fits := spare >= 0
+		fits := c.Cost <= h.limit.Quota-current
 		if fits && previous > 0 {
 			viewHi, viewLo := bits.Mul64(previous, uint64(window-(now-from)))
-			spareHi, spareLo := bits.Mul64(uint64(spare), uint64(window))
+			spareHi, spareLo := bits.Mul64(uint64(h.limit.Quota-current-c.Cost), uint64(window))
 			fits = viewHi < spareHi || viewHi == spareHi && viewLo <= spareLo
 		}
 		if fits || c.Mode == ratelimit.ModeForce {
