@@ -9,6 +9,7 @@ import (
 
 // glance is one charge of several as its entry was seen, see takeKnown.
 type glance struct {
+	sh      *shard
 	e       *entry
 	h       *heldLimit
 	tag     uint64
@@ -60,15 +61,22 @@ func (t *table) takeAllKnown(charges []ratelimit.Charge, now int64, results []ra
 		return false
 	case takers == 0:
 		return true
-	default:
-		return commit(glances, takers)
+	case !commit(glances, takers):
+		return false
 	}
+	for i := range glances {
+		if g := &glances[i]; g.takes {
+			g.sh.sweepNow(t, g.next+g.tag)
+		}
+	}
+	return true
 }
 
 // glanceAt finds the entry of a charge.
 func (t *table) glanceAt(g *glance, c *ratelimit.Charge) bool {
 	g.tag = t.tag(c)
 	sh, fraction := t.place(g.tag)
+	g.sh = sh
 	if g.e = sh.find(g.tag, fraction); g.e == nil {
 		return false
 	}

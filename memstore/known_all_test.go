@@ -1,8 +1,10 @@
 package memstore
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,6 +115,88 @@ func TestAllKnownIsUsed(t *testing.T) {
 			before := left(t, s, two)
 			if table.takeAllKnown(charges, now, results[:len(charges)]) || left(t, s, two) != before {
 				t.Errorf("%v, %s: decided by the fast path", a, what)
+			}
+		}
+	}
+}
+
+// TestSeveralCountExactly has many callers take from several of a few keys at
+// once, alone and together, and give some back: in the end each key holds what
+// was admitted and not given back, and never was there more than its limit.
+func TestSeveralCountExactly(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4)) // so that they stop in each other's way
+	const workers, rounds = 8, 4000
+	for _, test := range []struct{ quota, keepsOneIn int64 }{{60, 1000}, {1_000_000, 1}} {
+		severalCountExactly(t, test.quota, workers, rounds, int(test.keepsOneIn))
+	}
+}
+
+func severalCountExactly(t *testing.T, quota int64, workers uint64, rounds, keepsOneIn int) {
+	t.Helper()
+	for _, a := range []ratelimit.Algorithm{ratelimit.AlgorithmFixedWindow, ratelimit.AlgorithmSlidingWindow, ratelimit.AlgorithmTokenBucket, ratelimit.AlgorithmLeakyBucket} {
+		s, _ := openSteady(100)
+		keys := make([]ratelimit.Charge, 6)
+		var used [6]atomic.Int64
+		for i := range keys {
+			keys[i] = on(name(i), limitOf(a, quota, time.Hour), 0)
+			admit(t, s, keys[i])
+			forced := as(ratelimit.ModeForce, keys[i])
+			forced.Cost = 1
+			admit(t, s, forced) // so that it has an entry
+			used[i].Store(1)
+		}
+		var wait sync.WaitGroup
+		for worker := range workers {
+			wait.Go(func() {
+				rnd := rand.New(rand.NewPCG(worker, 7))
+				for range rounds {
+					which := rnd.Perm(len(keys))[:1+rnd.IntN(4)]
+					charges, results := make([]ratelimit.Charge, len(which)), make([]ratelimit.Result, len(which))
+					for i, k := range which {
+						charges[i] = keys[k]
+						charges[i].Cost = 1 + rnd.Int64N(3)
+						if rnd.IntN(5) == 0 {
+							charges[i].Mode = ratelimit.ModeShadow
+						}
+					}
+					if err := s.Take(t.Context(), charges, results); err != nil {
+						t.Error(err)
+						return
+					}
+					admitted := true
+					for i := range charges {
+						admitted = admitted && (results[i].Allowed || charges[i].Mode == ratelimit.ModeShadow)
+					}
+					if !admitted {
+						continue
+					}
+					var back []ratelimit.Adjustment
+					for i, k := range which {
+						c := &charges[i]
+						if !results[i].Allowed {
+							continue
+						}
+						kept := int64(0)
+						if rnd.IntN(keepsOneIn) == 0 {
+							kept = c.Cost
+						} else {
+							back = append(back, ratelimit.Adjustment{Policy: c.Policy, Partition: c.Partition, Limit: c.Limit, At: results[i].At, Cost: c.Cost})
+						}
+						if used[k].Add(kept) > quota {
+							t.Errorf("%v: more than %d admitted", a, quota)
+						}
+					}
+					if err := s.Adjust(t.Context(), back); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wait.Wait()
+		for i := range keys {
+			if got, want := left(t, s, keys[i]), quota-used[i].Load(); got != want {
+				t.Errorf("%v, key %d: %d left, want %d", a, i, got, want)
 			}
 		}
 	}

@@ -46,23 +46,30 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// TestSweepWithoutNewKeys has nothing but a well-known client.
+// TestSweepWithoutNewKeys has nothing but a few well-known clients, under one
+// policy or several.
 func TestSweepWithoutNewKeys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := New(WithMaxKeys(meanCount)) // one shard, all of whose keys are swept by all calls
-		l := limitOf(ratelimit.AlgorithmFixedWindow, 1000, time.Minute)
-		for i := range meanCount {
-			admit(t, s, on(name(i), l, 1))
-		}
-		time.Sleep(time.Minute)
-		forever := limitOf(ratelimit.AlgorithmFixedWindow, ratelimit.MaxQuota, ratelimit.MaxWindow)
-		for i := range 10_000 {
-			admit(t, s, on(name(i%10), forever, 1))
-		}
-		if held, _ := heldKeys(t, s); held != 10 {
-			t.Errorf("%d keys held, want the 10 in use", held)
-		}
-	})
+	for policies := range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			s := New(WithMaxKeys(meanCount)) // one shard, all of whose keys are swept by all calls
+			l := limitOf(ratelimit.AlgorithmFixedWindow, 1000, time.Minute)
+			for i := range meanCount {
+				admit(t, s, on(name(i), l, 1))
+			}
+			time.Sleep(time.Minute)
+			forever := limitOf(ratelimit.AlgorithmFixedWindow, ratelimit.MaxQuota, ratelimit.MaxWindow)
+			for i := range 10_000 {
+				charges := []ratelimit.Charge{on(name(i%10), forever, 1)}
+				for more := range policies {
+					charges = append(charges, on(name(10*(more+1)+i%10), forever, 1))
+				}
+				take(t, s, charges...)
+			}
+			if held, _ := heldKeys(t, s); held != 10*(policies+1) {
+				t.Errorf("%d policies: %d keys held, want the %d in use", policies+1, held, 10*(policies+1))
+			}
+		})
+	}
 }
 
 // TestExpiryWaits: an entry goes when it is as good as new, not before, each by
