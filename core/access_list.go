@@ -119,7 +119,7 @@ func (e *AccessEntry) parse() (network, error) {
 	case e.Key != "":
 		return network{}, nil
 	}
-	prefixes, err := clientip.ParsePrefixes(e.Network)
+	prefixes, err := clientip.ParseClients(e.Network)
 	if err == nil && len(prefixes) != 1 {
 		err = fmt.Errorf("%.60q is not one network: make an entry of each", e.Network)
 	}

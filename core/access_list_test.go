@@ -79,6 +79,7 @@ func TestAccessListSaysWhatIsWrong(t *testing.T) {
 		{entry{Network: "192.0.2.1, 192.0.2.2"}, []string{"not one network", "entry of each"}},
 		{entry{Network: " "}, []string{"not one network"}},
 		{entry{Network: "fe80::1%eth0"}, []string{"zone"}},
+		{entry{Network: "64:ff9b::/96"}, []string{"AccessEntry.Network", "IPv4 network"}},
 	} {
 		for name, change := range map[string]func(...entry) error{"Add": l.Add, "Replace": l.Replace} {
 			err := change(entry{Key: "key:good"}, c.entry)

@@ -19,7 +19,7 @@ type Exemption struct {
 // client's address is found as [TrustProxies] says; nobody is exempt because
 // of a header that no trusted proxy sent.
 func ExemptIPs(prefixes ...string) Exemption {
-	parsed, err := clientip.ParsePrefixes(prefixes...)
+	parsed, err := clientip.ParseClients(prefixes...)
 	if err == nil && len(parsed) == 0 {
 		err = errors.New("no network given")
 	}

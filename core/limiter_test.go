@@ -101,6 +101,7 @@ func TestNewNamesWhatIsWrongAndTheMend(t *testing.T) {
 		{"bad prefix length", newModelStore(), []ratelimit.Option{good, ratelimit.IPPrefixes(33, 64)}, []string{"IPPrefixes", "8 to 32"}},
 		{"bad IPv6 prefix length", newModelStore(), []ratelimit.Option{good, ratelimit.IPPrefixes(32, 0)}, []string{"IPPrefixes", "16 to 128"}},
 		{"bad exempt network", newModelStore(), []ratelimit.Option{good, ratelimit.Exempt(ratelimit.ExemptIPs("ten"))}, []string{"ExemptIPs", "ten"}},
+		{"exempt translated network", newModelStore(), []ratelimit.Option{good, ratelimit.Exempt(ratelimit.ExemptIPs("64:ff9b::/96"))}, []string{"ExemptIPs", "IPv4 network"}},
 		{"exempt nobody in particular", newModelStore(), []ratelimit.Option{good, ratelimit.Exempt(ratelimit.ExemptUsers(""))}, []string{"ExemptUsers", "leave it out"}},
 		{"policy exemption", newModelStore(), []ratelimit.Option{with(func(p *ratelimit.Policy) { p.Exempt = []ratelimit.Exemption{ratelimit.ExemptIf(nil)} })}, []string{"ExemptIf"}},
 		{"unknown draft", newModelStore(), []ratelimit.Option{good, ratelimit.Headers(ratelimit.HeaderConfig{Draft: 99})}, []string{"HeaderConfig.Draft", "Draft11"}},

@@ -32,6 +32,19 @@ func ParsePrefixes(texts ...string) ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
+// ParseClients is [ParsePrefixes] for networks that clients are looked up in. A
+// network of translated addresses is refused: a client there is known by the
+// IPv4 address within, see [Normalise], so that it would never be found.
+func ParseClients(texts ...string) ([]netip.Prefix, error) {
+	prefixes, err := ParsePrefixes(texts...)
+	for _, prefix := range prefixes {
+		if prefix.Bits() >= nat64.Bits() && nat64.Contains(prefix.Addr()) {
+			return nil, fmt.Errorf("network %v: its clients are known by the IPv4 addresses within: name their IPv4 network", prefix)
+		}
+	}
+	return prefixes, err
+}
+
 func parsePrefix(text string) (netip.Prefix, error) {
 	host, length, isNetwork := strings.Cut(text, "/")
 	addr, err := netip.ParseAddr(host)

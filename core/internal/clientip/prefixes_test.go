@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -160,5 +161,22 @@ func TestSetAgainstItsNetworks(t *testing.T) {
 	}
 	if inside < 1000 {
 		t.Errorf("only %d addresses were in a network", inside)
+	}
+}
+
+func TestParseClients(t *testing.T) {
+	for _, text := range []string{"64:ff9b::/96", "64:ff9b::808:808", "64:ff9b::800:0/104", "8.8.8.8, 64:ff9b::/97"} {
+		if got, err := ParseClients(text); err == nil || !strings.Contains(err.Error(), "IPv4") {
+			t.Errorf("%s: %v, error %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"64:ff9b::/32", "8.8.8.8", "2001:db8::/32", ""} {
+		want, _ := ParsePrefixes(text)
+		if got, err := ParseClients(text); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, error %v", text, got, err)
+		}
+	}
+	if _, err := ParseClients("300.1.1.1"); err == nil {
+		t.Error("no network is no error")
 	}
 }
