@@ -88,7 +88,8 @@ func newHttprate(l Limit, _ int) (Store, error) {
 }
 
 // newThrottled has no cap on keys: with one, every look-up would pass an LRU
-// list.
+// list. It tries until it has stored its count: by default it fails after ten
+// tries, as happens with one key on several processors.
 func newThrottled(l Limit, _ int) (Store, error) {
 	store, err := throttledstore.New(0)
 	if err != nil {
@@ -100,6 +101,7 @@ func newThrottled(l Limit, _ int) (Store, error) {
 	if err != nil {
 		return Store{}, err
 	}
+	limiter.SetMaxCASAttemptsLimit(math.MaxInt)
 	ctx := context.Background()
 	return shared(func(key string) bool {
 		limited, _, err := limiter.RateLimitCtx(ctx, key, 1)
