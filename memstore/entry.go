@@ -13,8 +13,8 @@ import (
 //	tag    the key's; 0: the slot is empty
 //	base   the state's Time in 56 bits, bits 0-7 of the limit's number
 //	rest   Rest in 52 bits, bits 8-19
-//	word   packed: what a charge changes in 44 bits (see rate.go), a stamp in
-//	       17, packedBit, and openBit, busyBit or neither
+//	word   packed: what a charge changes in 47 bits (see rate.go), a stamp in
+//	       14, packedBit, and openBit, busyBit or neither
 //	       whole: Level in 52 bits, and perhaps deniedBit
 //
 // Nearly all that ever happens to a key is that a cost is added to what is in
@@ -22,8 +22,8 @@ import (
 // the shard's lock, see known.go. Everything else is done by who holds the lock
 // and has closed the entry before, and it is given a new stamp when it is
 // opened again: a compare-and-swap that knew it from before fails, and so what
-// base, rest and tag were in between is what they had been. (17 bits come round
-// after 131,072 changes of this kind in a shard. To be taken in, a goroutine
+// base, rest and tag were in between is what they had been. (14 bits come round
+// after 16,384 changes of this kind in a shard. To be taken in, a goroutine
 // would have to stop between two instructions for as long, and go on at just
 // that one of them which finds the same count in the same slot.)
 //
@@ -42,8 +42,8 @@ const (
 	// deniedBit says of a whole entry that the shard's denials may hold a copy.
 	deniedBit = 1 << 2
 
-	stampShift, stampMask = 3, 1<<17 - 1
-	packShift, packLimit  = 20, 1 << 44
+	stampShift, stampMask = 3, 1<<14 - 1
+	packShift, packLimit  = 17, 1 << 47
 
 	timeShift, levelShift, restShift = 8, 12, 12
 

@@ -61,45 +61,69 @@ func (h *hasher) sum(policy, partition string, a, window uint64) uint64 {
 	// The lengths tell apart what padding would not.
 	shape := uint64(len(policy))<<40 ^ uint64(len(partition))<<8 ^ a
 	hi, lo := bits.Mul64(shape+h.shape[0], window+h.shape[1])
-	// Both parts, without a call for what is short. The last pair of words may
-	// overlap the one before; which bytes they are follows from the length,
-	// which is hashed too.
-	for part, keys := policy, &h.policy; ; part, keys = partition, &h.partition {
-		i := 0
-		if len(part) > 16 {
-			hi, lo, part, i = addLong(hi, lo, part, keys)
-		}
+	if len(policy) > 16 || len(partition) > 16 {
+		hi, lo = addPart(hi, lo, policy, &h.policy)
+		hi, lo = addPart(hi, lo, partition, &h.partition)
+	} else {
+		// The same without a call.
 		var a, b uint64
-		switch n := len(part); {
+		switch n := len(policy); {
 		case n >= 8:
-			a, b = word(part), word(part[n-8:])
+			a, b = word(policy), word(policy[n-8:])
 		case n >= 4:
-			a = uint64(half(part)) | uint64(half(part[n-4:]))<<32
+			a = uint64(half(policy)) | uint64(half(policy[n-4:]))<<32
 		case n > 0:
-			a = uint64(part[0]) | uint64(part[n/2])<<8 | uint64(part[n-1])<<16
+			a = fewBytes(policy)
 		}
-		hi, lo = addPair(hi, lo, a+keys[i&15], b+keys[i&15|1])
-		if keys == &h.partition {
-			break
+		hi, lo = addPair(hi, lo, a+h.policy[0], b+h.policy[1])
+		a, b = 0, 0
+		switch n := len(partition); {
+		case n >= 8:
+			a, b = word(partition), word(partition[n-8:])
+		case n >= 4:
+			a = uint64(half(partition)) | uint64(half(partition[n-4:]))<<32
+		case n > 0:
+			a = fewBytes(partition)
 		}
+		hi, lo = addPair(hi, lo, a+h.partition[0], b+h.partition[1])
 	}
-
 	hi, lo = bits.Mul64(hi^h.final[0], lo^h.final[1])
 	return max(hi^lo, 1)
 }
 
-// addLong adds NH of all but the last 1 to 16 bytes of a part to a sum; i is
-// how many keys that has taken.
-func addLong(hi, lo uint64, s string, keys *[longPart / 8]uint64) (sumHi, sumLo uint64, rest string, i int) {
+// fewBytes are 1 to 3 bytes as a number.
+func fewBytes(s string) uint64 {
+	return uint64(s[0]) | uint64(s[len(s)/2])<<8 | uint64(s[len(s)-1])<<16
+}
+
+// lastPair is the pair of words of the last bytes of a part. The words may
+// overlap each other or the pair before; which bytes they are follows from the
+// length, which is hashed too.
+func lastPair(s string) (a, b uint64) {
+	switch n := len(s); {
+	case n >= 8:
+		return word(s), word(s[n-8:])
+	case n >= 4:
+		return uint64(half(s)) | uint64(half(s[n-4:]))<<32, 0
+	case n > 0:
+		return fewBytes(s), 0
+	}
+	return 0, 0
+}
+
+// addPart adds NH of a part to a sum.
+func addPart(hi, lo uint64, s string, keys *[longPart / 8]uint64) (sumHi, sumLo uint64) {
 	if len(s) > longPart {
 		digest := sha256.Sum256([]byte(s))
 		s = string(digest[:])
 	}
+	i := 0
 	for ; len(s) > 16; i += 2 {
 		hi, lo = addPair(hi, lo, word(s)+keys[i&15], word(s[8:])+keys[i&15|1])
 		s = s[16:]
 	}
-	return hi, lo, s, i
+	a, b := lastPair(s)
+	return addPair(hi, lo, a+keys[i&15], b+keys[i&15|1])
 }
 
 func addPair(hi, lo, a, b uint64) (sumHi, sumLo uint64) {

@@ -10,7 +10,7 @@ import (
 )
 
 // rate says how the states of a limit's keys are packed, that is, how all that
-// a charge changes goes into one number of 44 bits, and decides on them so.
+// a charge changes goes into one number of 47 bits, and decides on them so.
 //
 // A window's is the units in it (its Level). As long as the window is the
 // current one nothing else of the state changes.
@@ -23,7 +23,7 @@ import (
 // rest the number becomes too large, and whoever holds the lock begins anew
 // with a later Time.
 //
-// What does not fit (more than 17 trillion units in a window, a large bucket
+// What does not fit (more than 140 trillion units in a window, a large bucket
 // whose quota and window have little in common) is kept whole and decided on
 // under the lock, as are sliding logs and penalties. The zero rate packs
 // nothing.

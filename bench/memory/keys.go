@@ -68,10 +68,11 @@ func zipf(decide Decide, ranks []uint32, start int) measure.Pass {
 	}
 }
 
-// drawn are keys with the frequencies of names, visitors and words: the k-th
-// is asked for in proportion to k to the power of -1.1.
+// drawn are keys with frequencies like those of names, visitors and words: the
+// k-th is asked for in proportion to k+9 to the power of -1.1, so the first one
+// in 70 times and not so often that it uses up what it has.
 func drawn(keys, n int) []uint32 {
-	z := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 1, uint64(keys-1))
+	z := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 10, uint64(keys-1))
 	ranks := make([]uint32, n)
 	for i := range ranks {
 		ranks[i] = uint32(z.Uint64())

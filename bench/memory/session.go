@@ -21,8 +21,8 @@ const (
 
 var (
 	// roomy is never used up, whatever is asked of one key or of many.
-	roomy = Limit{Quota: 1_000_000_000, Window: Year}
-	many  = Limit{Quota: 100_000, Window: Year}
+	roomy = Limit{Quota: 1_600_000_000, Window: Year}
+	many  = Limit{Quota: 300_000, Window: Year}
 	tight = Limit{Quota: 1, Window: time.Hour}
 )
 
