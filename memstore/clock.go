@@ -12,6 +12,7 @@ type clock struct {
 	// steady says that it cannot go back, so that what has expired once has
 	// expired for good.
 	steady bool
+	coarse *coarse // nil without WithCoarseClock
 }
 
 func newClock(outside func() time.Time, steady bool) clock {
@@ -24,10 +25,26 @@ func newClock(outside func() time.Time, steady bool) clock {
 
 // now is the present instant.
 func (c *clock) now() int64 {
+	if c.coarse != nil {
+		return c.coarse.now()
+	}
+	return c.read()
+}
+
+func (c *clock) read() int64 {
 	if c.outside != nil {
 		return c.outside().UnixMicro()
 	}
 	return c.since(time.Since(c.start))
+}
+
+// between returns two instants that the present one lies between.
+func (c *clock) between() (earliest, latest int64) {
+	if c.coarse != nil {
+		return c.coarse.between()
+	}
+	now := c.read()
+	return now, now
 }
 
 // since is the instant a time after the clock's start.

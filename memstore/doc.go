@@ -4,7 +4,7 @@
 //	store := memstore.New()
 //	limiter, err := ratelimit.New(store, ratelimit.Policy{...})
 //
-// It needs no closing and has no goroutine. Keys are hashed under a secret of
+// It needs no closing and has no goroutine of its own. Keys are hashed under a secret of
 // the store's own and not stored; a key takes about 45 bytes, in which there is
 // no pointer for the garbage collector to follow. A key's count is removed
 // after it has become as good as new, a few at a time by the calls that come
@@ -45,6 +45,7 @@
 // The store reads one clock: the wall time at [New] and the monotonic time
 // since, so nobody who sets the system's clock mints quota. [WithClock] gives
 // it another. In a [testing/synctest] bubble it follows the bubble's time.
+// [WithCoarseClock] saves most of the readings.
 //
 // # Restarts
 //

@@ -51,6 +51,27 @@ func ExampleWithClock() {
 	// true 0s
 }
 
+// With a coarse clock the answers are the same, and sooner there.
+func ExampleWithCoarseClock() {
+	store := memstore.New(memstore.WithCoarseClock())
+	charges := []ratelimit.Charge{{
+		Policy: "per-user", Partition: ratelimit.UserKey("alice"), Limit: ratelimit.TokenBucket(1, time.Hour, 100_000), Cost: 1,
+	}}
+	results := make([]ratelimit.Result, 1)
+	admitted := 0
+	for range 100_100 {
+		if err := store.Take(context.Background(), charges, results); err != nil {
+			fmt.Println(err)
+			return
+		}
+		if results[0].Allowed {
+			admitted++
+		}
+	}
+	fmt.Println(admitted)
+	// Output: 100000
+}
+
 // The counts of one process go on in the next one.
 func ExampleStore_Restore() {
 	charges := []ratelimit.Charge{{

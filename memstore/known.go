@@ -30,81 +30,89 @@ const tries = 8
 // the end, see entry. The answer is written after that: a compare-and-swap
 // waits for what was written before it, but not the calculation for the
 // compare-and-swap; nor is h waited for, the limit that the entry probably has.
-func (sh *shard) takeKnown(t *table, c *ratelimit.Charge, h *heldLimit, tag uint64, fraction uint32, now int64, r *ratelimit.Result, tries int) bool {
+func (sh *shard) takeKnown(t *table, c *ratelimit.Charge, h *heldLimit, tag uint64, fraction uint32, now, latest int64, r *ratelimit.Result) outcome {
 	g := sh.segment(fraction)
 	if g == nil || h == nil || c.Mode >= ratelimit.ModeOnDenial {
-		return false
+		return undecided
 	}
 	e := g.find(tag)
 	if e == nil {
-		return false
+		return undecided
 	}
 	word := atomic.LoadUint64(&e.word)
 	base, rest := atomic.LoadUint64(&e.base), atomic.LoadUint64(&e.rest)
 	if word&openBit == 0 || atomic.LoadUint64(&e.tag) != tag {
-		return false
+		return undecided
 	}
 	if held := sh.limits.of(limitNumber(base, rest)); held != h {
-		return tries > 0 && sh.takeKnown(t, c, held, tag, fraction, now, r, tries-1)
+		if held == nil {
+			return overtaken
+		}
+		h = held
 	}
 	if h.limit.Quota != c.Limit.Quota || h.limit.Burst != c.Limit.Burst || c.Limit.Block != (ratelimit.Block{}) {
-		return false // (the tag is that of an algorithm and a window)
+		return undecided // (the tag is that of an algorithm and a window)
 	}
 	q, packed, from := &h.rate, word>>packShift, int64(base>>timeShift)
-	now = max(now, from)
+	now, latest = max(now, from), max(latest, from)
 	if q.kind == kindWindow {
-		done := h.takeWindow(e, word, rest>>restShift, from, now, c, r)
-		if done == looked && !r.Allowed && r.RetryAfter <= soon*time.Microsecond {
+		done := unsure
+		if now == latest || latest-from < q.window {
+			done = h.takeWindow(e, word, rest>>restShift, from, now, now == latest, c, r)
+		}
+		if done == unsure || done == looked && !r.Allowed && r.RetryAfter <= soon*time.Microsecond {
 			now = max(t.clock.now(), from)
-			done = h.takeWindow(e, word, rest>>restShift, from, now, c, r)
+			done = h.takeWindow(e, word, rest>>restShift, from, now, true, c, r)
 		}
-		switch done {
-		case charged:
+		if done == charged {
 			sh.sweepNow(t, word+tag)
-			return true
-		case looked:
-			return true
-		case overtaken:
-			return tries > 0 && sh.takeKnown(t, c, h, tag, fraction, now, r, tries-1)
-		default:
-			return false
 		}
+		return done
 	}
 	if c.Cost > q.capacity {
-		return false
+		return undecided
 	}
 	var debt, drained uint64
 	var fits bool
 	need := uint64(c.Cost) * q.step
 	for reread := false; ; reread = true {
 		if now-from >= q.horizon {
-			return false
+			return undecided
 		}
 		if drained, debt = uint64(now-from)*q.speed, 0; packed > drained {
 			debt = packed - drained
 		}
-		if fits = debt+need <= q.full; fits || reread || debt+need-q.full > q.soon {
+		fits = debt+need <= q.full
+		if now != latest {
+			// A bucket that is still in debt at the latest time owes the same
+			// after the charge whenever it is made.
+			if fits && need > 0 && c.Mode <= ratelimit.ModeShadow && packed >= uint64(latest-from)*q.speed &&
+				h.limit.Algorithm == ratelimit.AlgorithmTokenBucket {
+				break
+			}
+		} else if fits || reread || debt+need-q.full > q.soon {
 			break
 		}
 		now = max(t.clock.now(), from)
+		latest = now
 	}
 	before := debt
 	if need > 0 && (fits && c.Mode <= ratelimit.ModeShadow || c.Mode == ratelimit.ModeForce) {
 		debt += need
 		next := drained + debt
 		if next >= packLimit {
-			return false
+			return undecided
 		}
 		if !atomic.CompareAndSwapUint64(&e.word, word, word^(packed^next)<<packShift) {
-			return tries > 0 && sh.takeKnown(t, c, h, tag, fraction, now, r, tries-1)
+			return overtaken
 		}
 		sh.sweepNow(t, next+tag)
 	} else if atomic.LoadUint64(&e.word) != word {
-		return tries > 0 && sh.takeKnown(t, c, h, tag, fraction, now, r, tries-1)
+		return overtaken
 	}
 
 	h.tellBucket(c, before, debt, fits, now, r)
-	return true
+	return charged
 }
 
 // tellBucket is the answer to a charge of a bucket that found a debt of before
@@ -130,14 +138,16 @@ func (h *heldLimit) tellBucket(c *ratelimit.Charge, before, after uint64, fits b
 type outcome uint8
 
 const (
-	undecided outcome = iota
-	charged
+	undecided outcome = iota // it takes more than is done here
+	overtaken                // somebody else was faster: once more
+	unsure                   // the clock has to be read
 	looked
-	overtaken
+	charged
 )
 
-// takeWindow is the part of takeKnown for fixed and sliding windows.
-func (h *heldLimit) takeWindow(e *entry, word, previous uint64, from, now int64, c *ratelimit.Charge, r *ratelimit.Result) outcome {
+// takeWindow is the part of takeKnown for fixed and sliding windows. If exact
+// is not set, now is not to be told to who is not admitted.
+func (h *heldLimit) takeWindow(e *entry, word, previous uint64, from, now int64, exact bool, c *ratelimit.Charge, r *ratelimit.Result) outcome {
 	window, current := h.rate.window, int64(word>>packShift)
 	if now-from >= window {
 		return undecided // it is another one
@@ -150,6 +160,9 @@ func (h *heldLimit) takeWindow(e *entry, word, previous uint64, from, now int64,
 			spareHi, spareLo := bits.Mul64(uint64(h.limit.Quota-current-c.Cost), uint64(window))
 			fits = viewHi < spareHi || viewHi == spareHi && viewLo <= spareLo
 		}
+		if !exact && (!fits || c.Mode > ratelimit.ModeShadow) {
+			return unsure
+		}
 		if fits || c.Mode == ratelimit.ModeForce {
 			if current+min(c.Cost, packLimit) >= packLimit {
 				return undecided
@@ -159,6 +172,9 @@ func (h *heldLimit) takeWindow(e *entry, word, previous uint64, from, now int64,
 			}
 			done = charged
 		}
+	}
+	if done == looked && !exact {
+		return unsure
 	}
 	if done == looked && atomic.LoadUint64(&e.word) != word {
 		return overtaken

@@ -60,7 +60,7 @@ func TestKnown(t *testing.T) {
 				var want, got ratelimit.Result
 				algorithm.Apply(actions[c.Mode], &model, now, &l, c.Cost, &want)
 				sh, fraction := table.place(table.tag(&c))
-				if sh.takeKnown(table, &c, sh.limits.likely(&l), table.tag(&c), fraction, now, &got, tries) {
+				if sh.takeKnown(table, &c, sh.limits.likely(&l), table.tag(&c), fraction, now, now, &got) >= looked {
 					fast++
 				} else {
 					got = take(t, s, c)[0]
@@ -113,7 +113,7 @@ func TestDenialReadsTheClock(t *testing.T) {
 		sh, fraction := table.place(table.tag(&c))
 		admit(t, s, c)
 		var r ratelimit.Result
-		if !sh.takeKnown(table, &c, sh.limits.likely(&l), table.tag(&c), fraction, early, &r, tries) || !r.Allowed || r.At < early {
+		if sh.takeKnown(table, &c, sh.limits.likely(&l), table.tag(&c), fraction, early, early, &r) < looked || !r.Allowed || r.At < early {
 			t.Errorf("%v: %+v for a time before that of the last charge, want it allowed by that of now", l, r)
 		}
 	}

@@ -1,6 +1,7 @@
 package memstore_test
 
 import (
+	"context"
 	"testing"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -32,4 +33,36 @@ func TestConformanceOwnClock(t *testing.T) {
 		New:      func(testing.TB, *storetest.Clock) ratelimit.Store { return memstore.New() },
 		RealTime: true,
 	})
+}
+
+// TestConformanceCoarseClock has a clock that was read just before each call,
+// and so decides by what it shows with exact figures.
+func TestConformanceCoarseClock(t *testing.T) {
+	storetest.Run(t, storetest.Harness{
+		New: func(_ testing.TB, clock *storetest.Clock) ratelimit.Store {
+			return onTime{memstore.New(memstore.WithSteadyClock(clock.Now), memstore.WithCoarseClock())}
+		},
+		MonotonicClock: true,
+	})
+}
+
+// TestConformanceOwnCoarseClock has the clock and the timer that users have.
+func TestConformanceOwnCoarseClock(t *testing.T) {
+	storetest.Run(t, storetest.Harness{
+		New:      func(testing.TB, *storetest.Clock) ratelimit.Store { return memstore.New(memstore.WithCoarseClock()) },
+		RealTime: true,
+	})
+}
+
+// onTime has the clock read before each call.
+type onTime struct{ *memstore.Store }
+
+func (s onTime) Take(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
+	s.ReadClock()
+	return s.Store.Take(ctx, charges, results)
+}
+
+func (s onTime) Adjust(ctx context.Context, adjustments []ratelimit.Adjustment) error {
+	s.ReadClock()
+	return s.Store.Adjust(ctx, adjustments)
 }

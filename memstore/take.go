@@ -34,16 +34,26 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge, results []
 		return t.takeAll(charges, results)
 	}
 	c, r := &charges[0], &results[0]
-	var now int64
-	if s.clock.outside == nil {
+	var now, latest int64
+	if s.clock.outside == nil && s.clock.coarse == nil {
 		now = s.clock.since(time.Since(s.clock.start)) // clock.now, inline
+		latest = now
 	} else {
-		now = s.clock.now()
+		now, latest = s.clock.between()
 	}
 	tag := t.tag(c)
 	sh, fraction := t.place(tag)
-	if sh.takeKnown(t, c, sh.limits.likely(&c.Limit), tag, fraction, now, r, tries) {
-		return nil
+	for range tries {
+		done := sh.takeKnown(t, c, sh.limits.likely(&c.Limit), tag, fraction, now, latest, r)
+		if done >= looked {
+			return nil
+		}
+		if done != overtaken {
+			break
+		}
+	}
+	if now != latest {
+		now = s.clock.now()
 	}
 	return sh.takeOne(t, c, tag, fraction, now, r)
 }

@@ -23,6 +23,8 @@ func bars(r *measure.Results) []report.Bar {
 		faster(On(Churn, processors), Httprate, 1.3)
 		faster(On(Churn, processors), Sethvargo, 2)
 	}
+	value := r.Of(On(HotAllowed, 1), Sethvargo, measure.Nanoseconds).Per(r.Of(On(HotAllowed, 1), CoarseClock, measure.Nanoseconds))
+	all = append(all, report.AtLeast(2.5, "the throughput of "+Sethvargo+": "+CoarseClock, value).At(On(HotAllowed, 1), CoarseClock))
 	for _, processors := range []int{1, 2} {
 		for _, scenario := range []string{On(HotAllowed, processors), On(HotDenied, processors)} {
 			all = append(all, report.AtMost(0, " allocations", "", r.Of(scenario, Ours, measure.Allocs)).At(scenario, Ours))

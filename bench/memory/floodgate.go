@@ -16,6 +16,7 @@ const (
 	FullerLog     = "Floodgate, sliding log of 8 entries"
 	ThreePolicies = "Floodgate, three policies"
 	WholeDecision = "Floodgate, Limiter.Allow"
+	CoarseClock   = "Floodgate, coarse clock"
 	GrowingBucket = "Floodgate, growing"
 	GrowingLog    = "Floodgate, sliding log, growing"
 )
@@ -35,6 +36,7 @@ func variants() []Contender {
 		{Name: LeakyBucket, Hot: true, Heap: true, New: floodgate(leakyBucket, 1)},
 		{Name: SlidingLog, Hot: true, Heap: true, New: floodgate(slidingLog, 1)},
 		{Name: FullerLog, Heap: true, New: floodgate(slidingLog, 1), Entries: entries},
+		{Name: CoarseClock, Hot: true, New: coarse},
 		{Name: ThreePolicies, Hot: true, New: floodgate(tokenBucket, 3)},
 		{Name: WholeDecision, Hot: true, New: whole},
 		{Name: GrowingBucket, New: growing(tokenBucket), Heap: true, Growing: true},
@@ -69,6 +71,11 @@ func floodgate(limit func(Limit) ratelimit.Limit, policies int) func(Limit, int)
 	}
 }
 
+// coarse does not read the clock for what it can be sure of without.
+func coarse(l Limit, keys int) (Store, error) {
+	return taking(memstore.New(memstore.WithMaxKeys(max(keys, 1024)), memstore.WithCoarseClock()), tokenBucket(l), 1), nil
+}
+
 // growing has room for four times as many keys as there will be.
 func growing(limit func(Limit) ratelimit.Limit) func(Limit, int) (Store, error) {
 	return func(l Limit, keys int) (Store, error) {
@@ -84,6 +91,12 @@ func taking(store *memstore.Store, limit ratelimit.Limit, policies int) Store {
 		charges, results := make([]ratelimit.Charge, policies), make([]ratelimit.Result, policies)
 		for i := range charges {
 			charges[i] = ratelimit.Charge{Policy: names[i], Limit: limit, Cost: 1}
+		}
+		if policies == 1 {
+			return func(key string) bool {
+				charges[0].Partition = ratelimit.Partition(key)
+				return store.Take(ctx, charges, results) == nil && results[0].Allowed
+			}
 		}
 		return func(key string) bool {
 			for i := range charges {
