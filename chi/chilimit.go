@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/go-chi/chi/v5"
@@ -33,15 +34,16 @@ func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
 	if inside.Route == nil {
 		inside.Route = new(finder).route
 	}
-	within, around := httplimit.New(l, inside), httplimit.New(l, cfg...)
+	// Most are mounted within a router: for them there is no second place.
+	within, around := httplimit.New(l, inside), sync.OnceValue(func() func(http.Handler) http.Handler { return httplimit.New(l, cfg...) })
 	return func(next http.Handler) http.Handler {
-		within, around := within(next), around(next)
+		within, around := within(next), sync.OnceValue(func() http.Handler { return around()(next) })
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.Routes != nil {
 				engine.CheckRoutes(Exchange{W: w, R: r}, routesAround)
 				within.ServeHTTP(w, r)
 			} else {
-				around.ServeHTTP(w, r)
+				around().ServeHTTP(w, r)
 			}
 		})
 	}

@@ -39,10 +39,10 @@ type advert struct {
 	name string
 	// member is the policy's member of RateLimit-Policy; oldMember the same
 	// as drafts 06 and 07 have it, without a name.
-	member, oldMember string
-	// capacity is the limit's capacity, capacityText its text.
+	member, oldMember line
+	// capacity is the limit's capacity, capacityLine its text.
 	capacity     int64
-	capacityText string
+	capacityLine line
 }
 
 // newAdvert returns the advert of a policy with limit l, nil if there is
@@ -62,10 +62,10 @@ func newAdvert(name string, l Limit) *advert {
 	}
 	return &advert{
 		name:         string(quoted),
-		member:       fmt.Sprintf("%s;q=%d%s", quoted, quota, rest),
-		oldMember:    strconv.FormatInt(quota, 10) + rest,
+		member:       line{fmt.Sprintf("%s;q=%d%s", quoted, quota, rest)},
+		oldMember:    line{strconv.FormatInt(quota, 10) + rest},
 		capacity:     l.Capacity(),
-		capacityText: strconv.FormatInt(sfv.ClampInteger(l.Capacity()), 10),
+		capacityLine: line{strconv.FormatInt(sfv.ClampInteger(l.Capacity()), 10)},
 	}
 }
 

@@ -28,29 +28,25 @@ func (d *Decision) Status() int {
 	return http.StatusTooManyRequests
 }
 
-// denialBody returns the representation that a refused request is answered
+// denialBody appends to b and returns the representation that a refused request is answered
 // with, in the form that accept (the Accept lines of the request) and cfg ask
 // for. Nothing of it depends on the framework, and nothing in it is a client's
 // text, a key, an address or an error. For an allowed request it returns
 // nothing.
-func denialBody(d *Decision, accept []string, cfg *HeaderConfig) (contentType string, body []byte, status int) {
+func denialBody(b []byte, d *Decision, accept []string, cfg *HeaderConfig) (contentType string, body []byte, status int) {
 	status = d.Status()
 	switch {
 	case status == 0:
 		return "", nil, 0
 	case cfg.Body == BodyProblem, cfg.Body == BodyNegotiated && prefersProblem(accept):
-		return typeProblem, d.problemBody(status), status
+		return typeProblem, d.problemBody(b, status), status
 	}
-	return typeJSON, d.jsonBody(), status
+	return typeJSON, d.jsonBody(b), status
 }
-
-// bodySize is enough for most bodies to be made in one piece.
-const bodySize = 320
 
 // jsonBody is the plain form. All refusals have the same members; what isn't
 // known, or not for the client to know, is null.
-func (d *Decision) jsonBody() []byte {
-	b := make([]byte, 0, bodySize)
+func (d *Decision) jsonBody(b []byte) []byte {
 	b = append(b, `{"error":"`...)
 	b = append(b, d.errorName()...)
 	b = append(b, `","message":"`...)
@@ -143,7 +139,7 @@ func (d *Decision) appendMessage(b []byte) []byte {
 // problemBody is the form of RFC 9457. A canceled request and one from a deny
 // list are no problems that the draft has a type for, so their title is the
 // status phrase.
-func (d *Decision) problemBody(status int) []byte {
+func (d *Decision) problemBody(b []byte, status int) []byte {
 	kind, title := problemTypes+"quota-exceeded", "Quota Exceeded"
 	switch d.Reason {
 	case ReasonFailedClosed:
@@ -153,7 +149,6 @@ func (d *Decision) problemBody(status int) []byte {
 	case ReasonCanceled, ReasonDenyListed:
 		kind, title = "about:blank", http.StatusText(status)
 	}
-	b := make([]byte, 0, bodySize)
 	b = append(b, `{"type":"`...)
 	b = append(b, kind...)
 	b = append(b, `","title":"`...)

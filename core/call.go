@@ -15,28 +15,27 @@ import (
 //		call.Finish(0, false)
 //		return
 //	}
-//	// run the handler with call.Context()
+//	// run the handler, with call as its context if call.Marks()
+//	call.Leave()
 //	call.Finish(status, panicked)
 //
-// A Call is the context of the handler that runs within it. Its methods are
-// called by one goroutine, the request's.
+// Its methods are called by one goroutine, the request's. If it neither marks
+// nor settles, nothing refers to it after Leave, and a zero one can take its
+// place.
 type Call struct {
 	context.Context
 	limiter *Limiter
 	outer   *Call
-	answer  Answer
-	proceed bool
 	// refused holds the decision until Finish, for a refused request only.
 	refused  *work
 	settling *settling
-	// partitions is where the request's partitions lie, if they are short
-	// enough: they live as long as the Call and cost no allocation of their
-	// own.
-	partitions [partitionRoom]byte
+	// identity is what the request is known by, at place while its handler
+	// runs; the Call keeps it from becoming something else.
+	identity any
+	place    place
+	proceed  bool
+	marks    bool
 }
-
-// partitionRoom is enough for the usual two or three partitions.
-const partitionRoom = 96
 
 // Answer is what a refused request is answered with, beside the header fields
 // that [Limiter.Begin] has set.
@@ -44,7 +43,8 @@ type Answer struct {
 	// Status is 429, 403 or 503; see [Decision.Status].
 	Status int
 	// ContentType and Body are the answer's representation. An answer to HEAD
-	// has the Content-Length of Body, but no body.
+	// has the Content-Length of Body, but no body. The memory of Body is used
+	// again after [Call.Finish].
 	ContentType string
 	Body        []byte
 }
@@ -65,6 +65,12 @@ type settling struct {
 
 type callKey struct{}
 
+// callOf is the nearest Call that ctx is below of, nil if there is none.
+func callOf(ctx context.Context) *Call {
+	call, _ := ctx.Value(callKey{}).(*Call)
+	return call
+}
+
 // Value makes the Call findable in the contexts below it.
 func (c *Call) Value(key any) any {
 	if key == (callKey{}) {
@@ -81,15 +87,11 @@ func (c *Call) Value(key any) any {
 func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 	ctx := source.Context()
 	call.Context, call.limiter, call.proceed = ctx, l, true
-	call.outer, _ = ctx.Value(callKey{}).(*Call)
-	for outer := call.outer; outer != nil; outer = outer.outer {
-		if outer.limiter == l {
-			l.diagnosis.once(CodeMountedTwice, "a request came through the same limiter twice and was counted once: mount it once")
-			return
-		}
+	if call.again(source) {
+		l.diagnosis.once(CodeMountedTwice, "a request came through the same limiter twice and was counted once: mount it once")
+		return
 	}
 	w := l.newWork()
-	w.keys = call.partitions[:0]
 	l.consider(ctx, source, w)
 	if w.decision.Allowed && w.decision.Delay > 0 {
 		if err := sleep(ctx, w.decision.Delay); err != nil {
@@ -103,17 +105,25 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 	if w.decision.Allowed {
 		call.settling = w.settling(l)
 		l.release(w)
+		call.enter()
 		return
 	}
 	call.proceed, call.refused = false, w
-	call.answer.ContentType, call.answer.Body, call.answer.Status = denialBody(&w.decision, source.Header("Accept"), &l.headers)
+	a := &w.answer
+	a.ContentType, a.Body, a.Status = denialBody(a.Body[:0], &w.decision, source.Header("Accept"), &l.headers)
 }
 
 // Proceed reports whether the handler is to run.
 func (c *Call) Proceed() bool { return c.proceed }
 
-// Answer returns what to answer a request that is not to proceed.
-func (c *Call) Answer() Answer { return c.answer }
+// Answer returns what to answer a request that is not to proceed, until
+// [Call.Finish].
+func (c *Call) Answer() Answer {
+	if c.refused == nil {
+		return Answer{}
+	}
+	return c.refused.answer
+}
 
 // Decision returns the decision on a request that is not to proceed, until
 // [Call.Finish].

@@ -155,6 +155,22 @@ func (d *Decision) add(p PolicyResult) {
 	}
 }
 
+// reset makes d a zero Decision: most of one has not been used.
+func (d *Decision) reset() {
+	clear(d.inline[:d.count])
+	d.count, d.Allowed, d.Reason, d.Degraded = 0, false, 0, false
+	d.Result, d.RetryAfter, d.Delay = Result{}, 0, 0
+	if d.Policy != "" {
+		d.Policy, d.Tier = "", ""
+	}
+	if d.Err != nil {
+		d.Err = nil
+	}
+	if d.more != nil {
+		d.more = nil
+	}
+}
+
 // elapse lets d pass for the results, so that what a client is told is right
 // when it is told. What others have charged meanwhile is not known: Remaining
 // stays.

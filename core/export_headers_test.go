@@ -32,7 +32,7 @@ func (h HeaderConfig) Validate() error { return h.validate() }
 
 // BodyOf is denialBody.
 func BodyOf(d *Decision, h HeaderConfig, accept ...string) (contentType, body string, status int) {
-	contentType, content, status := denialBody(d, accept, &h)
+	contentType, content, status := denialBody(nil, d, accept, &h)
 	return contentType, string(content), status
 }
 
@@ -55,8 +55,8 @@ func Advert(name string, l Limit) (member, oldMember, capacity string) {
 	if a == nil {
 		return "", "", ""
 	}
-	return a.member, a.oldMember, a.capacityText
+	return a.member[0], a.oldMember[0], a.capacityLine[0]
 }
 
 // MakeBody is denialBody without what a test makes of it.
-func MakeBody(d *Decision, accept []string) { denialBody(d, accept, &HeaderConfig{}) }
+func MakeBody(b []byte, d *Decision, accept []string) { denialBody(b, d, accept, &HeaderConfig{}) }

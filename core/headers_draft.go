@@ -9,7 +9,7 @@ import (
 // appendMembers writes RateLimit-Policy, and RateLimit in the drafts in which
 // it has a member for each policy: on a denial for each violated one. Policies
 // that clients are not told about have no part in either.
-func (h *HeaderConfig) appendMembers(buf []byte, f *fields, t *texts, d *Decision) []byte {
+func (h *HeaderConfig) appendMembers(buf []byte, f *fields, t *texts, d *Decision, binding *PolicyResult) []byte {
 	if h.Draft == NoDraft {
 		return buf
 	}
@@ -17,14 +17,14 @@ func (h *HeaderConfig) appendMembers(buf []byte, f *fields, t *texts, d *Decisio
 	for i := range policies {
 		if p := &policies[i]; p.advertised() {
 			told++
-			f.values[fieldPolicy] = h.policyMember(p.advert)
+			f.setReady(fieldPolicy, h.policyMember(p.advert))
 		}
 	}
 	if told > 1 {
 		for i := range policies {
 			if p := &policies[i]; p.advertised() {
 				buf = t.separate(buf)
-				buf = append(buf, h.policyMember(p.advert)...)
+				buf = append(buf, h.policyMember(p.advert)[0]...)
 			}
 		}
 		t.end(buf, fieldPolicy)
@@ -35,18 +35,21 @@ func (h *HeaderConfig) appendMembers(buf []byte, f *fields, t *texts, d *Decisio
 	for i := range policies {
 		if p := &policies[i]; p.advertised() && (d.Allowed || p.Violated()) {
 			buf = t.separate(buf)
-			buf = appendMember(buf, p, h.Draft)
+			var remaining part
+			if buf, remaining = appendMember(buf, p, h.Draft); p == binding {
+				t.remaining = remaining
+			}
 		}
 	}
 	t.end(buf, fieldRateLimit)
 	return buf
 }
 
-func (h *HeaderConfig) policyMember(a *advert) string {
+func (h *HeaderConfig) policyMember(a *advert) *line {
 	if h.Draft == Draft07 || h.Draft == Draft06 {
-		return a.oldMember
+		return &a.oldMember
 	}
-	return a.member
+	return &a.member
 }
 
 // separate sets the next member of a List off from the one before.
@@ -58,15 +61,18 @@ func (t *texts) separate(buf []byte) []byte {
 }
 
 // appendMember appends p's member of RateLimit. Its window is optional and
-// left out if no wait brings the client anything.
-func appendMember(buf []byte, p *PolicyResult, draft Draft) []byte {
+// left out if no wait brings the client anything. It says where what remains
+// has been written.
+func appendMember(buf []byte, p *PolicyResult, draft Draft) (_ []byte, remaining part) {
 	available, window := ";r=", ";t="
 	if draft == Draft12Preview {
 		available, window = ";a=", ";w="
 	}
 	buf = append(buf, p.advert.name...)
 	buf = append(buf, available...)
+	remaining.from = int32(len(buf))
 	buf = strconv.AppendInt(buf, sfv.ClampInteger(p.Result.Remaining), 10)
+	remaining.to = int32(len(buf))
 	if seconds, known := p.effectiveWindow(); known {
 		buf = append(buf, window...)
 		buf = strconv.AppendInt(buf, seconds, 10)
@@ -75,7 +81,7 @@ func appendMember(buf []byte, p *PolicyResult, draft Draft) []byte {
 		buf = append(buf, ";c="...)
 		buf = strconv.AppendInt(buf, sfv.ClampInteger(p.Cost), 10)
 	}
-	return buf
+	return buf, remaining
 }
 
 // appendDraft07 appends RateLimit as draft-07 has it: of the binding policy

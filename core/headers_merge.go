@@ -49,21 +49,27 @@ type present interface{ Get(name string) string }
 func (h *HeaderConfig) merge(f *fields, header present) {
 	f.mergeThree(header, fieldLimit, fieldRemaining, fieldReset)
 	f.mergeThree(header, fieldDraftLimit, fieldDraftRemaining, fieldDraftReset)
-	if !f.refused && f.values[fieldRateLimit] != "" {
-		if line := header.Get(fieldNames[fieldRateLimit]); h.Draft != Draft07 {
-			f.values[fieldRateLimit] = joined(line, f.values[fieldRateLimit])
-		} else if limit, remaining, ok := parseDraft07(line); ok && !f.tighter(limit, remaining) {
-			f.values[fieldRateLimit] = ""
+	if !f.refused && f.sent.has(fieldRateLimit) {
+		if h.Draft != Draft07 {
+			f.join(header, fieldRateLimit, joined)
+		} else if limit, remaining, ok := parseDraft07(header.Get(fieldNames[fieldRateLimit])); ok && !f.tighter(limit, remaining) {
+			f.unset(fieldRateLimit)
 		}
 	}
-	if value := f.values[fieldPolicy]; value != "" {
-		f.values[fieldPolicy] = joined(header.Get(fieldNames[fieldPolicy]), value)
-	}
-	if f.values[fieldRetryAfter] != "" {
+	f.join(header, fieldPolicy, joined)
+	if f.sent.has(fieldRetryAfter) {
 		f.mergeRetryAfter(header.Get(fieldNames[fieldRetryAfter]))
 	}
-	if value := f.values[fieldExpose]; value != "" {
-		f.values[fieldExpose] = withNames(header.Get(fieldNames[fieldExpose]), value)
+	f.join(header, fieldExpose, withNames)
+}
+
+// join brings a field together with what is there of it, if there is anything.
+func (f *fields) join(header present, i field, both func(there, own string) string) {
+	if !f.sent.has(i) {
+		return
+	}
+	if there := header.Get(fieldNames[i]); there != "" {
+		f.set(i, both(there, f.values[i]))
 	}
 }
 
@@ -76,7 +82,7 @@ func (f *fields) tighter(limit, remaining int64) bool {
 // mergeThree keeps the three fields that are there if they tell of less.
 // Fields that can't be read are replaced.
 func (f *fields) mergeThree(header present, limit, remaining, reset field) {
-	if f.values[limit] == "" {
+	if !f.sent.has(limit) {
 		return
 	}
 	if !f.refused {
@@ -84,7 +90,9 @@ func (f *fields) mergeThree(header present, limit, remaining, reset field) {
 		if ok {
 			thereRemaining, ok := parseDigits(header.Get(fieldNames[remaining]))
 			if ok && !f.tighter(thereLimit, thereRemaining) {
-				f.values[limit], f.values[remaining], f.values[reset] = "", "", ""
+				f.unset(limit)
+				f.unset(remaining)
+				f.unset(reset)
 				return
 			}
 		}
@@ -103,7 +111,7 @@ func (f *fields) mergeRetryAfter(there string) {
 			now = time.Now().UnixMicro()
 		}
 		if date.Unix() > (now-1)/1e6+1+f.retryAfter {
-			f.values[fieldRetryAfter] = ""
+			f.unset(fieldRetryAfter)
 		}
 		return
 	}
@@ -114,7 +122,7 @@ func (f *fields) mergeRetryAfter(there string) {
 		}
 	}
 	if longest > f.retryAfter {
-		f.values[fieldRetryAfter] = strconv.FormatInt(longest, 10)
+		f.set(fieldRetryAfter, strconv.FormatInt(longest, 10))
 	}
 }
 

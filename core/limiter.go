@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-floodgate/floodgate/core/internal/clientip"
 )
@@ -29,6 +30,14 @@ type Limiter struct {
 	lines     *refusalLines // of what no policy has decided
 	timed     bool          // an observer wants to know how long the store takes
 	diagnosis diagnosis
+
+	// reserves is whether a policy has Settles, whose handlers look for the Call.
+	reserves bool
+	// mounts is in how many places adapters have put the limiter, marked whether
+	// it has marked a context.
+	mounts   atomic.Int32
+	marked   atomic.Bool
+	underway underway
 
 	works sync.Pool
 }
@@ -95,6 +104,7 @@ func (c *config) finish() error {
 			return fmt.Errorf("policy name %q is used twice: names are unique within a limiter", p.Name)
 		}
 		names[p.Name] = true
+		l.reserves = l.reserves || p.Settles
 		if p.OnStoreFailure == FailLocal {
 			if l.fallback == nil {
 				return fmt.Errorf("policy %q: Policy.OnStoreFailure is FailLocal without a fallback: add ratelimit.Fallback(memstore.New(), replicas)", p.Name)
@@ -116,6 +126,10 @@ func (c *config) finish() error {
 	l.clientIPs = resolver
 	return nil
 }
+
+// Mounted says that the limiter is put in one more place of an application. It
+// is for the authors of adapters.
+func (l *Limiter) Mounted() { l.mounts.Add(1) }
 
 // AccountUnset reports, once, that the limiter is mounted where nobody tells it
 // the account a request is about, if a policy can't do without. It is for the

@@ -142,6 +142,9 @@ func appendIP(dst []byte, kind string, addr netip.Addr, bits4, bits6 int) []byte
 		return append(dst, "unknown"...)
 	}
 	addr = clientip.Normalise(addr)
+	if addr.Is4() && bits4 == 32 {
+		return addr.AppendTo(dst)
+	}
 	bits := bits6
 	if addr.Is4() {
 		bits = bits4

@@ -58,6 +58,15 @@ const (
 	hasAccount
 )
 
+// reset makes r a zero Request.
+func (r *Request) reset() {
+	if r.has&^hasIP != 0 {
+		*r = Request{}
+	} else if r.source != nil {
+		r.source, r.limiter, r.ip, r.has = nil, nil, netip.Addr{}, 0
+	}
+}
+
 // Context returns the request's context.
 func (r *Request) Context() context.Context { return r.source.Context() }
 

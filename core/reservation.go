@@ -30,12 +30,11 @@ func Settle(ctx context.Context, policy string, cost int64) error {
 //
 // It is nil, which settles to nothing, if nothing was charged: the policy does
 // not apply to the request, is exempt or unlimited, or would have refused it in
-// shadow; the store failed open; or there is no limiter. So a handler need not
-// ask. A name that none of the request's limiters has a policy with Settles
-// for is logged. If several have one, it is that of the innermost.
+// shadow; the store failed open; or there is no limiter that has a policy with
+// Settles. So a handler need not ask. A name that is none of such a limiter's is
+// logged. If several have it, it is that of the innermost.
 func ReservationOf(ctx context.Context, policy string) *Reservation {
-	nearest, _ := ctx.Value(callKey{}).(*Call)
-	known := false
+	nearest, known := callOf(ctx), false
 	for call := nearest; call != nil; call = call.outer {
 		if r := call.settling.reservation(policy); r != nil {
 			return r

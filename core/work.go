@@ -3,18 +3,27 @@ package ratelimit
 import (
 	"math/bits"
 	"time"
-	"unsafe" //nolint:depguard // see seal
+)
+
+const (
+	// partitionRoom is enough for the usual two or three partitions.
+	partitionRoom = 96
+	// maxKept is the longest buffer that is kept for the next request.
+	maxKept = 4 << 10
 )
 
 // work is what one decision needs beside its answer. It is pooled.
 type work struct {
 	request  Request
-	keys     []byte // the partitions, one after the other
+	keys     []byte // the partitions, one after the other, until seal
 	ends     []int  // where each charge's partition ends in keys
 	asked    []asked
 	charges  []Charge
 	results  []Result
 	decision Decision
+	// answer is what a refused request is answered with; its Body is room for
+	// the next one.
+	answer Answer
 	// observed is what observers are shown.
 	observed Observation
 	// took is the store that took the charges, storeTime how long it took.
@@ -32,16 +41,30 @@ type asked struct {
 
 func (l *Limiter) newWork() *work { return l.works.Get().(*work) }
 
-// release gives w back. Nothing that came from the request stays in it.
+// release gives w back. Nothing that came from the request stays in it. A
+// pointer is written only where there is one: while garbage is collected each
+// such write has to be noted.
 func (l *Limiter) release(w *work) {
-	clear(w.asked)
-	clear(w.charges)
-	w.request = Request{}
-	w.decision = Decision{}
-	w.observed = Observation{}
-	w.keys, w.ends, w.asked = nil, w.ends[:0], w.asked[:0]
+	for i := range w.charges {
+		w.charges[i].Partition = ""
+	}
+	w.request.reset()
+	w.decision.reset()
+	if cap(w.answer.Body) > maxKept {
+		w.answer.Body = nil
+	}
+	if l.observers != nil {
+		w.observed = Observation{}
+	}
+	if cap(w.keys) > maxKept {
+		w.keys = nil
+	}
+	w.keys, w.ends, w.asked = w.keys[:0], w.ends[:0], w.asked[:0]
 	w.charges, w.results = w.charges[:0], w.results[:0]
-	w.took, w.storeTime, w.localErr = nil, 0, nil
+	w.took, w.storeTime = nil, 0
+	if w.localErr != nil {
+		w.localErr = nil
+	}
 	l.works.Put(w)
 }
 
@@ -52,11 +75,9 @@ func (w *work) ask(p *policy, limit *PolicyLimit, cost int64, mode Mode) {
 	w.charges = append(w.charges, Charge{Policy: p.Name, Limit: limit.Limit, Cost: cost, Mode: mode, Settles: p.settles})
 }
 
-// seal makes the partitions out of w.keys, which nobody writes to any more:
-// they lie in the request's own Call or, grown out of it, in memory of their
-// own.
+// seal makes the partitions out of w.keys, as parts of one string.
 func (w *work) seal() {
-	all, start := unsafe.String(unsafe.SliceData(w.keys), len(w.keys)), 0
+	all, start := string(w.keys), 0
 	for i, end := range w.ends {
 		if w.guards(i) {
 			w.charges[i].Partition = w.charges[i-1].Partition

@@ -18,18 +18,21 @@ type Config = adapter.Config[echo.Context]
 // New returns a middleware that limits requests with l, for a server, a group
 // or a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
-	engine, known := adapter.New("echolimit", l, cfg), new(routes)
+	engine, known := adapter.New("echolimit", l, cfg).Mounted(), new(routes)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			engine.CheckRoutes(c, routesAround)
-			p := &passage{c: c, known: known}
+			p := passages.Get().(*passage)
+			p.known = known
+			defer p.end()
 			if !engine.Begin(&p.Passage, c, p, c.Response().Header()) {
-				return p.Refuse(func(answer ratelimit.Answer) error {
-					return adapter.WriteAnswer(c.Response(), c.Request().Method, answer)
-				})
+				return p.Refuse(write)
 			}
 			if p.Marks() {
 				c.SetRequest(c.Request().WithContext(&p.Call))
+			}
+			if !p.Settles() {
+				return next(c)
 			}
 			return p.Run(func() error { return next(c) }, func(err error, finish func(int)) { settle(c.Response(), err, finish) })
 		}
@@ -43,18 +46,34 @@ func JSONField(name string) func(echo.Context) string {
 	return func(c echo.Context) string { return field(c.Request()) }
 }
 
+func write(c echo.Context, answer ratelimit.Answer) error {
+	return adapter.WriteAnswer(c.Response(), c.Request().Method, answer)
+}
+
 // passage is one request on its way, and its own view.
 type passage struct {
 	adapter.Passage[echo.Context]
-	c     echo.Context
 	known *routes
 }
 
-func (p *passage) Context() context.Context    { return p.c.Request().Context() }
-func (p *passage) Method() string              { return p.c.Request().Method }
-func (p *passage) RemoteAddr() string          { return p.c.Request().RemoteAddr }
-func (p *passage) Header(name string) []string { return p.c.Request().Header[name] }
-func (p *passage) Route() (string, bool)       { return p.known.of(p.c) }
+var passages = sync.Pool{New: func() any { return new(passage) }}
+
+func (p *passage) end() {
+	if p.Done() {
+		p.known = nil
+		passages.Put(p)
+	}
+}
+
+func (p *passage) Context() context.Context    { return p.C.Request().Context() }
+func (p *passage) Method() string              { return p.C.Request().Method }
+func (p *passage) RemoteAddr() string          { return p.C.Request().RemoteAddr }
+func (p *passage) Header(name string) []string { return p.C.Request().Header[name] }
+
+// Identity is the header of the response, which those have in common that wrap
+// a ResponseWriter.
+func (p *passage) Identity() any { return p.C.Response().Header() }
+func (p *passage) Route() (string, bool)       { return p.known.of(p.C) }
 
 // settle tells finish the status that the client gets. What answers an error,
 // middleware further out or Echo's error handler, is free to choose one.

@@ -3,6 +3,7 @@ package echolimit
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	"github.com/labstack/echo/v5"
 
@@ -17,15 +18,14 @@ type Config = adapter.Config[*echo.Context]
 // New returns a middleware that limits requests with l, for a server, a group
 // or a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
-	engine := adapter.New("echolimit", l, cfg)
+	engine := adapter.New("echolimit", l, cfg).Mounted()
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c *echo.Context) error {
 			engine.CheckRoutes(c, routesAround)
-			p := &passage{c: c}
+			p := passages.Get().(*passage)
+			defer p.end()
 			if !engine.Begin(&p.Passage, c, p, c.Response().Header()) {
-				return p.Refuse(func(answer ratelimit.Answer) error {
-					return adapter.WriteAnswer(c.Response(), c.Request().Method, answer)
-				})
+				return p.Refuse(write)
 			}
 			if p.Marks() {
 				c.SetRequest(c.Request().WithContext(&p.Call))
@@ -33,6 +33,9 @@ func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 			if w := c.Response(); p.Settles() && heldBack(c.Request(), w) {
 				c.SetResponse(&noted{ResponseWriter: w})
 				defer c.SetResponse(w)
+			}
+			if !p.Settles() {
+				return next(c)
 			}
 			return p.Run(func() error { return next(c) }, func(err error, finish func(int)) { settle(c.Response(), err, finish) })
 		}
@@ -46,25 +49,40 @@ func JSONField(name string) func(*echo.Context) string {
 	return func(c *echo.Context) string { return field(c.Request()) }
 }
 
+func write(c *echo.Context, answer ratelimit.Answer) error {
+	return adapter.WriteAnswer(c.Response(), c.Request().Method, answer)
+}
+
 // passage is one request on its way, and its own view.
 type passage struct {
 	adapter.Passage[*echo.Context]
-	c *echo.Context
 }
 
-func (p *passage) Context() context.Context    { return p.c.Request().Context() }
-func (p *passage) Method() string              { return p.c.Request().Method }
-func (p *passage) RemoteAddr() string          { return p.c.Request().RemoteAddr }
-func (p *passage) Header(name string) []string { return p.c.Request().Header[name] }
+var passages = sync.Pool{New: func() any { return new(passage) }}
+
+func (p *passage) end() {
+	if p.Done() {
+		passages.Put(p)
+	}
+}
+
+func (p *passage) Context() context.Context    { return p.C.Request().Context() }
+func (p *passage) Method() string              { return p.C.Request().Method }
+func (p *passage) RemoteAddr() string          { return p.C.Request().RemoteAddr }
+func (p *passage) Header(name string) []string { return p.C.Request().Header[name] }
+
+// Identity is the header of the response, which those have in common that wrap
+// a ResponseWriter.
+func (p *passage) Identity() any { return p.C.Response().Header() }
 
 func (p *passage) Route() (pattern string, known bool) {
 	// Echo's path of a request can also be that of a route for another
 	// method, or of a handler for requests that match no route.
-	switch route := p.c.RouteInfo(); {
+	switch route := p.C.RouteInfo(); {
 	case route.Name == echo.NotFoundRouteName, route.Name == echo.MethodNotAllowedRouteName, route.Method == echo.RouteNotFound:
 		return "", true
 	default:
-		return p.c.Path(), p.c.Path() != ""
+		return p.C.Path(), p.C.Path() != ""
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/gofiber/fiber/v3"
 
@@ -18,18 +19,20 @@ type Config = adapter.Config[fiber.Ctx]
 // New returns a middleware that limits requests with l, for an app, a group or
 // a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) fiber.Handler {
-	engine, places := adapter.New("fiberlimit", l, adapter.Cloned(cfg)), new(places)
+	engine, places := adapter.New("fiberlimit", l, adapter.Cloned(cfg)).Mounted(), new(places)
 	return func(c fiber.Ctx) error {
 		engine.CheckRoutes(c, routesAround)
-		p := &passage{c: c, places: places}
+		p := passages.Get().(*passage)
+		p.places = places
+		defer p.end()
 		if !engine.Begin(&p.Passage, c, p, p) {
-			return p.Refuse(func(answer ratelimit.Answer) error {
-				c.Set(fiber.HeaderContentType, answer.ContentType)
-				return c.Status(answer.Status).Send(answer.Body)
-			})
+			return p.Refuse(write)
 		}
 		if p.Marks() {
 			c.SetContext(&p.Call)
+		}
+		if !p.Settles() {
+			return c.Next()
 		}
 		return p.Run(c.Next, func(err error, finish func(int)) { settle(c, err, finish) })
 	}
@@ -56,38 +59,57 @@ func JSONField(name string) func(fiber.Ctx) string {
 
 func field(c fiber.Ctx, body []byte, name string) string {
 	query := string(c.Request().URI().QueryString())
-	return adapter.FieldOfRequest((&passage{c: c}).Header, query, body, name)
+	return adapter.FieldOfRequest(func(name string) []string { return linesOf(c, name) }, query, body, name)
+}
+
+func write(c fiber.Ctx, answer ratelimit.Answer) error {
+	c.Set(fiber.HeaderContentType, answer.ContentType)
+	c.Status(answer.Status).Response().SetBody(answer.Body) // which copies it
+	return nil
 }
 
 // passage is one request on its way, its own view and its response's header.
 type passage struct {
 	adapter.Passage[fiber.Ctx]
-	c fiber.Ctx
 	// places are those of the limiter.
 	places *places
 }
 
-func (p *passage) Context() context.Context { return p.c.Context() }
-func (p *passage) RemoteAddr() string       { return p.c.RequestCtx().RemoteAddr().String() }
+var passages = sync.Pool{New: func() any { return new(passage) }}
+
+func (p *passage) end() {
+	if p.Done() {
+		p.places = nil
+		passages.Put(p)
+	}
+}
+
+// Identity is the request's own context, which all handlers share.
+func (p *passage) Identity() any { return p.C.RequestCtx() }
+
+func (p *passage) Context() context.Context { return p.C.Context() }
+func (p *passage) RemoteAddr() string       { return p.C.RequestCtx().RemoteAddr().String() }
 
 // Method is the route's, which has it from the program and not from a buffer.
-func (p *passage) Method() string { return p.c.Route().Method }
+func (p *passage) Method() string { return p.C.Route().Method }
 
 // Route is that of the handler behind the limiter, or the one that Fiber will
 // come to next: what is used by an app or a group has a route of its own.
 func (p *passage) Route() (pattern string, known bool) {
-	route := p.c.Route()
-	place := p.places.of(p.c.App(), route)
-	if place.handles && p.c.IsMiddleware() {
+	route := p.C.Route()
+	place := p.places.of(p.C.App(), route)
+	if place.handles && p.C.IsMiddleware() {
 		return route.Path, true
 	}
-	return place.find(p.c.Path()), place.known
+	return place.find(p.C.Path()), place.known
 }
 
-// Header compares names itself: with DisableHeaderNormalizing Fiber finds them
+func (p *passage) Header(name string) []string { return linesOf(p.C, name) }
+
+// linesOf compares names itself: with DisableHeaderNormalizing Fiber finds them
 // only in the letter case in which they were sent.
-func (p *passage) Header(name string) (lines []string) {
-	for key, value := range p.c.Request().Header.All() {
+func linesOf(c fiber.Ctx, name string) (lines []string) {
+	for key, value := range c.Request().Header.All() {
 		if strings.EqualFold(string(key), name) {
 			lines = append(lines, string(value))
 		}
@@ -96,13 +118,13 @@ func (p *passage) Header(name string) (lines []string) {
 }
 
 func (p *passage) Get(name string) string {
-	return string(bytes.Join(p.c.Response().Header.PeekAll(name), []byte(", ")))
+	return string(bytes.Join(p.C.Response().Header.PeekAll(name), []byte(", ")))
 }
 
 // Set removes all lines first: Fiber's own replaces only one of several.
 func (p *passage) Set(name, value string) {
 	p.Del(name)
-	p.c.Response().Header.Set(name, value)
+	p.C.Response().Header.Set(name, value)
 }
 
-func (p *passage) Del(name string) { p.c.Response().Header.Del(name) }
+func (p *passage) Del(name string) { p.C.Response().Header.Del(name) }

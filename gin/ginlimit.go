@@ -2,6 +2,7 @@ package ginlimit
 
 import (
 	"context"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 
@@ -16,12 +17,13 @@ type Config = adapter.Config[*gin.Context]
 // New returns a middleware that limits requests with l, for an engine, a group
 // or a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) gin.HandlerFunc {
-	engine := adapter.New("ginlimit", l, cfg)
+	engine := adapter.New("ginlimit", l, cfg).Mounted()
 	return func(c *gin.Context) {
-		p := new(adapter.Passage[*gin.Context])
+		p := passages.Get().(*passage)
+		defer end(p)
 		if !engine.Begin(p, c, (*view)(c), c.Writer.Header()) {
 			c.Abort()
-			if err := p.Refuse(func(answer ratelimit.Answer) error { return write(c, answer) }); err != nil {
+			if err := p.Refuse(write); err != nil {
 				_ = c.Error(err)
 			}
 			return
@@ -29,9 +31,10 @@ func New(l *ratelimit.Limiter, cfg ...Config) gin.HandlerFunc {
 		if p.Marks() {
 			c.Request = c.Request.WithContext(&p.Call)
 		}
-		// Gin runs the rest of the chain itself when this returns.
 		if p.Settles() {
 			settle(c, p)
+		} else {
+			c.Next()
 		}
 	}
 }
@@ -51,6 +54,17 @@ func write(c *gin.Context, answer ratelimit.Answer) error {
 	return err
 }
 
+// passage is one request on its way.
+type passage = adapter.Passage[*gin.Context]
+
+var passages = sync.Pool{New: func() any { return new(passage) }}
+
+func end(p *passage) {
+	if p.Done() {
+		passages.Put(p)
+	}
+}
+
 // view shows a gin.Context to the engine.
 type view gin.Context
 
@@ -59,3 +73,6 @@ func (v *view) Method() string              { return v.Request.Method }
 func (v *view) Route() (string, bool)       { return (*gin.Context)(v).FullPath(), true }
 func (v *view) RemoteAddr() string          { return v.Request.RemoteAddr }
 func (v *view) Header(name string) []string { return v.Request.Header[name] }
+
+// Identity is the header of the response, which all of Gin's writers share.
+func (v *view) Identity() any { return v.Writer.Header() }

@@ -4,12 +4,10 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
-
-	"github.com/go-floodgate/floodgate/core/adapter"
 )
 
 // settle runs the rest of the chain and notes how it ended.
-func settle(c *gin.Context, p *adapter.Passage[*gin.Context]) {
+func settle(c *gin.Context, p *passage) {
 	panicked := true
 	defer func() {
 		if panicked {
@@ -37,7 +35,7 @@ func pending(c *gin.Context) bool {
 // status. If none comes, what was charged stays.
 type telling struct {
 	gin.ResponseWriter
-	passage *adapter.Passage[*gin.Context]
+	passage *passage
 }
 
 // Unwrap is for http.ResponseController.

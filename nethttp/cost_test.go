@@ -45,13 +45,14 @@ func serveTo(t testing.TB, h http.Handler) func() {
 	}
 }
 
-// TestAllocations bounds what an allowed request costs beside the handler, with
-// all fields set: the request's passage, the copy of the Request that carries
-// it, the texts of the fields and their lines.
+// TestAllocations bounds what a request costs beside the handler, with all
+// fields set: its partitions, and what of the fields is not ready.
 func TestAllocations(t *testing.T) {
-	const most = 4
-	if added := allocations(serveTo(t, limited(t, generous))) - allocations(serveTo(t, bare())); added > most {
-		t.Errorf("an allowed request makes %v allocations, want at most %d", added, most)
+	const most = 2
+	for name, policy := range map[string]ratelimit.Policy{"an allowed": generous, "a denied": spent} {
+		if added := allocations(serveTo(t, limited(t, policy))) - allocations(serveTo(t, bare())); added > most {
+			t.Errorf("%s request makes %v allocations, want at most %d", name, added, most)
+		}
 	}
 }
 

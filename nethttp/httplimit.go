@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/felixge/httpsnoop"
 
@@ -25,7 +26,7 @@ type Config = adapter.Config[Exchange]
 // New returns a middleware that limits requests with l. It panics if l is nil
 // or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
-	engine := adapter.New("httplimit", l, cfg)
+	engine := adapter.New("httplimit", l, cfg).Mounted()
 	return func(next http.Handler) http.Handler {
 		mux, wraps := next.(*http.ServeMux)
 		routes := func(x Exchange) []string { return asked(l, mux, []string{x.R.Host}) }
@@ -33,9 +34,11 @@ func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
 			if wraps {
 				engine.CheckRoutes(Exchange{W: w, R: r}, routes)
 			}
-			p := &passage{Exchange: Exchange{W: w, R: r}, mux: mux}
-			if !engine.Begin(&p.Passage, p.Exchange, p, w.Header()) {
-				_ = p.Refuse(func(answer ratelimit.Answer) error { return adapter.WriteAnswer(w, r.Method, answer) })
+			p := passages.Get().(*passage)
+			p.mux = mux
+			defer p.end()
+			if !engine.Begin(&p.Passage, Exchange{W: w, R: r}, p, w.Header()) {
+				_ = p.Refuse(write)
 				return
 			}
 			p.serve(next)
@@ -55,35 +58,56 @@ func JSONField(name string) func(Exchange) string {
 	return func(x Exchange) string { return field(x.R) }
 }
 
+func write(x Exchange, answer ratelimit.Answer) error {
+	return adapter.WriteAnswer(x.W, x.R.Method, answer)
+}
+
 // passage is one request on its way, and its own view.
 type passage struct {
 	adapter.Passage[Exchange]
-	Exchange
 	// mux is what the middleware wraps, if it is one.
 	mux *http.ServeMux
+	// marked is the copy of the request that the handler got, if it got one.
+	marked *http.Request
 }
 
-func (p *passage) Context() context.Context    { return p.R.Context() }
-func (p *passage) Method() string              { return p.R.Method }
-func (p *passage) RemoteAddr() string          { return p.R.RemoteAddr }
-func (p *passage) Header(name string) []string { return p.R.Header[name] }
+var passages = sync.Pool{New: func() any { return new(passage) }}
+
+func (p *passage) end() {
+	if p.marked != nil {
+		// A mux notes the pattern in the request that it gets. What is mounted
+		// further out reads it from its own.
+		p.C.R.Pattern = p.marked.Pattern
+	}
+	if p.Done() {
+		p.mux, p.marked = nil, nil
+		passages.Put(p)
+	}
+}
+
+func (p *passage) Context() context.Context    { return p.C.R.Context() }
+func (p *passage) Method() string              { return p.C.R.Method }
+func (p *passage) RemoteAddr() string          { return p.C.R.RemoteAddr }
+func (p *passage) Header(name string) []string { return p.C.R.Header[name] }
+
+// Identity is the header of the response, which those have in common that wrap
+// a ResponseWriter.
+func (p *passage) Identity() any { return p.C.W.Header() }
 
 // Route is the pattern that the request was routed by, or will be.
 func (p *passage) Route() (pattern string, known bool) {
 	if p.mux == nil {
-		return p.R.Pattern, p.R.Pattern != ""
+		return p.C.R.Pattern, p.C.R.Pattern != ""
 	}
-	_, pattern = p.mux.Handler(p.R)
+	_, pattern = p.mux.Handler(p.C.R)
 	return pattern, true
 }
 
 func (p *passage) serve(next http.Handler) {
-	w, r := p.W, p.R
+	w, r := p.C.W, p.C.R
 	if p.Marks() {
 		r = r.WithContext(&p.Call)
-		// A mux notes the pattern in the request that it gets. What is mounted
-		// further out reads it from its own.
-		defer func() { p.R.Pattern = r.Pattern }()
+		p.marked = r
 	}
 	if !p.Settles() {
 		next.ServeHTTP(w, r)

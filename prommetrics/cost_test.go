@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,11 +19,13 @@ import (
 // middleware is what httplimit does of a request, without httpsnoop, which
 // users of this module have no use for.
 func middleware(l *ratelimit.Limiter, next http.Handler) http.Handler {
-	engine := adapter.New[*http.Request]("middleware", l, nil)
+	engine := adapter.New[*http.Request]("middleware", l, nil).Mounted()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := &passage{r: r}
+		p := passages.Get().(*passage)
+		p.w = w
+		defer p.end()
 		if !engine.Begin(&p.Passage, r, p, w.Header()) {
-			_ = p.Refuse(func(answer ratelimit.Answer) error { return adapter.WriteAnswer(w, r.Method, answer) })
+			_ = p.Refuse(func(r *http.Request, answer ratelimit.Answer) error { return adapter.WriteAnswer(w, r.Method, answer) })
 			return
 		}
 		if p.Marks() {
@@ -34,14 +37,24 @@ func middleware(l *ratelimit.Limiter, next http.Handler) http.Handler {
 
 type passage struct {
 	adapter.Passage[*http.Request]
-	r *http.Request
+	w http.ResponseWriter
 }
 
-func (p *passage) Context() context.Context            { return p.r.Context() }
-func (p *passage) Method() string                      { return p.r.Method }
-func (p *passage) RemoteAddr() string                  { return p.r.RemoteAddr }
-func (p *passage) Header(name string) []string         { return p.r.Header[name] }
-func (p *passage) Route() (pattern string, known bool) { return p.r.Pattern, p.r.Pattern != "" }
+var passages = sync.Pool{New: func() any { return new(passage) }}
+
+func (p *passage) end() {
+	if p.Done() {
+		p.w = nil
+		passages.Put(p)
+	}
+}
+
+func (p *passage) Identity() any                       { return p.w.Header() }
+func (p *passage) Context() context.Context            { return p.C.Context() }
+func (p *passage) Method() string                      { return p.C.Method }
+func (p *passage) RemoteAddr() string                  { return p.C.RemoteAddr }
+func (p *passage) Header(name string) []string         { return p.C.Header[name] }
+func (p *passage) Route() (pattern string, known bool) { return p.C.Pattern, p.C.Pattern != "" }
 
 // discard is the cheapest ResponseWriter, so that what is measured is the
 // middleware.

@@ -9,7 +9,7 @@ import (
 )
 
 // View shows one request of a framework. See [ratelimit.Source] for what its
-// methods return.
+// methods return. It had best be [ratelimit.Identified] as well.
 type View interface {
 	Context() context.Context
 	Method() string
@@ -51,6 +51,13 @@ func New[C any](name string, limiter *ratelimit.Limiter, configs []Config[C]) *E
 	return e
 }
 
+// Mounted says that the engine decides requests, as that of every adapter does
+// that is not made of another one; see [ratelimit.Limiter.Mounted]. It returns e.
+func (e *Engine[C]) Mounted() *Engine[C] {
+	e.limiter.Mounted()
+	return e
+}
+
 // CheckRoutes has the limiter compare its policies' patterns with the routes
 // that the application has, which list returns as [ratelimit.Limiter.CheckRoutes]
 // takes them. An adapter that can list them within a request calls it for each:
@@ -62,25 +69,25 @@ func (e *Engine[C]) CheckRoutes(c C, list func(C) []string) {
 	_ = e.limiter.CheckRoutes(list(c)...) // which logs it
 }
 
-// Passage is one request on its way through an [Engine]. An adapter makes a
-// zero one for each request. Its Call is the context that the handler runs
-// under if Marks is true.
+// Passage is one request on its way through an [Engine]. An adapter takes a
+// zero one for each request, and gives it up with [Passage.Done]. Its Call is
+// the context that the handler runs under if Marks is true.
 type Passage[C any] struct {
 	Call ratelimit.Call
+	// C is the framework's context, from Begin on.
+	C C
 
 	engine *Engine[C]
 	view   View
-	c      C
-	marks  bool
 }
 
 // Begin decides a request and sets the rate-limit fields of its response. It
 // reports whether the handler is to run; if not, call [Passage.Refuse].
 func (e *Engine[C]) Begin(p *Passage[C], c C, view View, header ratelimit.ResponseHeader) (proceed bool) {
+	p.engine, p.view, p.C = e, view, c
 	if e.config.Skip != nil && e.config.Skip(c) || preflight(view) {
 		return true
 	}
-	p.engine, p.view, p.c, p.marks = e, view, c, true
 	e.limiter.Begin(&p.Call, source[C]{p}, header)
 	return p.Call.Proceed()
 }
@@ -93,7 +100,19 @@ func preflight(view View) bool {
 }
 
 // Marks reports whether the handler is to run with p.Call as its context.
-func (p *Passage[C]) Marks() bool { return p.marks }
+func (p *Passage[C]) Marks() bool { return p.Call.Marks() }
+
+// Done is called in the end, deferred, whether the handler has returned, has
+// panicked or was not to run: see [ratelimit.Call.Leave]. It reports whether
+// nobody refers to p any more, which then may be used again.
+func (p *Passage[C]) Done() (free bool) {
+	if !p.Call.Leave() {
+		return false
+	}
+	var none C
+	p.C, p.view = none, nil
+	return true
+}
 
 // Settles reports whether [Passage.Finish] needs to know how the handler ends.
 func (p *Passage[C]) Settles() bool { return p.Call.Settles() }
@@ -124,13 +143,14 @@ func (p *Passage[C]) Run(next func() error, ended func(err error, finish func(st
 }
 
 // Refuse answers a request that is not to proceed: by the Config's OnDeny, or
-// by write with the standard answer. It returns what either returned.
-func (p *Passage[C]) Refuse(write func(ratelimit.Answer) error) error {
+// by write with the standard answer, which must not be kept. It returns what
+// either returned.
+func (p *Passage[C]) Refuse(write func(C, ratelimit.Answer) error) error {
 	defer p.Call.Finish(0, false)
 	if onDeny := p.engine.config.OnDeny; onDeny != nil {
-		return onDeny(p.c, p.Call.Decision())
+		return onDeny(p.C, p.Call.Decision())
 	}
-	return write(p.Call.Answer())
+	return write(p.C, p.Call.Answer())
 }
 
 // source is a request with what the Config knows of it.
@@ -141,23 +161,31 @@ func (s source[C]) Method() string              { return s.view.Method() }
 func (s source[C]) RemoteAddr() string          { return s.view.RemoteAddr() }
 func (s source[C]) Header(name string) []string { return s.view.Header(name) }
 
+// Identity is that of the view, if it has one.
+func (s source[C]) Identity() any {
+	if view, ok := s.view.(ratelimit.Identified); ok {
+		return view.Identity()
+	}
+	return nil
+}
+
 func (s source[C]) Route() (pattern string, known bool) {
 	if route := s.engine.config.Route; route != nil {
-		return route(s.c), true
+		return route(s.C), true
 	}
 	return s.view.Route()
 }
 
 func (s source[C]) User() string {
 	if user := s.engine.config.User; user != nil {
-		return user(s.c)
+		return user(s.C)
 	}
 	return ""
 }
 
 func (s source[C]) Account() string {
 	if account := s.engine.config.Account; account != nil {
-		return account(s.c)
+		return account(s.C)
 	}
 	return ""
 }

@@ -76,6 +76,7 @@ const (
 	listsPaths                          // lists routes without their methods
 	listsSome                           // doesn't list the routes of groups
 	leavesGoroutine                     // leaves a goroutine behind
+	neverLeaves                         // doesn't say that a handler has returned
 )
 
 func (f faults) has(one faults) bool { return f&one != 0 }

@@ -143,8 +143,8 @@ func (of *framework) limited(engine *adapter.Engine[visit], next action) action 
 		f.before(engine, v, next)
 		p := f.passage(kept)
 		header, late := f.header(v.w)
-		if !engine.Begin(p, v, brokenView{view{v.r}, f}, header) && !f.has(runsOnDenial) {
-			return p.Refuse(func(answer ratelimit.Answer) error {
+		if !engine.Begin(p, v, f.view(v), header) && !f.has(runsOnDenial) {
+			return p.Refuse(func(v visit, answer ratelimit.Answer) error {
 				if f.refuse(v, answer) {
 					return nil
 				}

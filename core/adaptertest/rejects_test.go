@@ -71,6 +71,7 @@ var broken = []struct {
 	{"lists routes without methods", listsPaths, "endpoints/checked endpoints/checked-in-use"},
 	{"lists no routes of groups", listsSome, "endpoints/checked endpoints/checked-in-use"},
 	{"leaves a goroutine behind", leavesGoroutine, "answers/allowed"},
+	{"does not say that a handler has returned", neverLeaves, "answers/allowed handlers/panic"},
 }
 
 // hangs are the faults that a case waits for in vain.

@@ -19,6 +19,8 @@ type suite struct {
 	h     Harness
 	said  codes
 	wires []*wire
+	// limiters are all that the case has made.
+	limiters []*ratelimit.Limiter
 }
 
 // secret is part of every key, account and store error of the suite: nothing
@@ -34,6 +36,7 @@ func newSuite(t tester, h Harness, set *settings) *suite {
 	before := goroutines()
 	t.Cleanup(func() {
 		s.noGoroutineSince(before)
+		s.nothingUnderWay()
 		for _, w := range s.wires {
 			if bytes.Contains(w.sent(), []byte(secret)) {
 				s.Errorf("a key, an account or a store's error (%q) was sent to a client", secret)
@@ -51,7 +54,19 @@ func (s *suite) limiter(store ratelimit.Store, options ...ratelimit.Option) *rat
 	if err != nil {
 		s.Fatalf("the suite's own limiter: %v", err)
 	}
+	s.limiters = append(s.limiters, l)
 	return l
+}
+
+// nothingUnderWay checks that no limiter takes a request for one whose handler
+// runs, when all have ended.
+func (s *suite) nothingUnderWay() {
+	s.Helper()
+	for _, l := range s.limiters {
+		if n := l.UnderWay(); n != 0 {
+			s.Errorf("%d requests have ended without Call.Leave: the next ones with their headers would not be counted", n)
+		}
+	}
 }
 
 // serve serves a site for the rest of the case.

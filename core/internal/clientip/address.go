@@ -50,6 +50,9 @@ func canonical(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 // "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]", "[2001:db8::1%eth0]:80". An
 // IPv6 address without brackets has no port. The address is canonical.
 func parseAddr(text string) (netip.Addr, bool) {
+	if addr, ok := parseIPv4(text); ok {
+		return addr, true
+	}
 	host := text
 	switch colon := strings.IndexByte(text, ':'); {
 	case text == "":
@@ -84,6 +87,35 @@ func parseAddr(text string) (netip.Addr, bool) {
 		return netip.Addr{}, false
 	}
 	return canonical(addr), true
+}
+
+// parseIPv4 is parseAddr for what most peers are, in one pass: four decimal
+// numbers (RFC 6943, section 3.1.1: no leading zeros), and perhaps a port in
+// digits. Of all else it knows nothing.
+func parseIPv4(text string) (netip.Addr, bool) {
+	var octets [4]byte
+	at := 0
+	for n := range octets {
+		if n > 0 {
+			if at == len(text) || text[at] != '.' {
+				return netip.Addr{}, false
+			}
+			at++
+		}
+		start, value := at, 0
+		for at < len(text) && isDigit(text[at]) && at < start+3 {
+			value = value*10 + int(text[at]-'0')
+			at++
+		}
+		if at == start || value > 255 || text[start] == '0' && at > start+1 {
+			return netip.Addr{}, false
+		}
+		octets[n] = byte(value)
+	}
+	if at < len(text) && !isPort(text[at:]) {
+		return netip.Addr{}, false
+	}
+	return netip.AddrFrom4(octets), true
 }
 
 // isPort reports whether s is ":" and a port of RFC 7239, section 6.2: up to

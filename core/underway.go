@@ -1,0 +1,148 @@
+package ratelimit
+
+import (
+	"reflect"
+	"sync/atomic"
+)
+
+// Identified is a [Source] whose request is known again, while its handler runs,
+// by something that only it has. Without it the limiter marks the context of
+// every request, which costs net/http a copy of the request.
+type Identified interface {
+	// Identity returns a map or pointer that nothing but this request has and
+	// that it keeps on its way, such as the header map of its response; nil if
+	// there is none. Who has this method has to call [Call.Leave].
+	Identity() any
+}
+
+// underway knows the requests whose handlers run within one limiter by their
+// identities' addresses. It is a table of groups, each a cache line; who finds
+// no place there is marked in the context instead.
+type underway struct {
+	groups [underwayGroups][groupSize]atomic.Uintptr
+}
+
+const (
+	underwayBits   = 8
+	underwayGroups = 1 << underwayBits
+	groupSize      = 8
+)
+
+// place is where an address is; 0 is nowhere.
+type place uint16
+
+// group is the one where an address is, if anywhere. Allocators hand out
+// neighbouring addresses, which Fibonacci hashing (Knuth, volume 3, section 6.4)
+// spreads.
+func (u *underway) group(address uintptr) (index uint64) {
+	return uint64(address) * 0x9e3779b97f4a7c15 >> (64 - underwayBits)
+}
+
+func (u *underway) has(address uintptr) bool {
+	if address == 0 {
+		return false
+	}
+	group := &u.groups[u.group(address)]
+	for i := range group {
+		if group[i].Load() == address {
+			return true
+		}
+	}
+	return false
+}
+
+// enter notes an address and returns its place, 0 if there is no room.
+func (u *underway) enter(address uintptr) place {
+	if address == 0 {
+		return 0
+	}
+	index := u.group(address)
+	group := &u.groups[index]
+	for i := range group {
+		if group[i].Load() == 0 && group[i].CompareAndSwap(0, address) {
+			return place(index*groupSize+uint64(i)) + 1
+		}
+	}
+	return 0
+}
+
+func (u *underway) leave(p place) { u.groups[(p-1)/groupSize][(p-1)%groupSize].Store(0) }
+
+// UnderWay returns how many requests are known by their identity at the moment.
+// It is for the tests of adapters: when no handler runs, it has to be 0.
+func (l *Limiter) UnderWay() (n int) {
+	for i := range l.underway.groups {
+		for j := range l.underway.groups[i] {
+			if l.underway.groups[i][j].Load() != 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// addressOf is the address of a map or of what a pointer points to, 0 of
+// anything else.
+func addressOf(thing any) uintptr {
+	v := reflect.ValueOf(thing)
+	switch v.Kind() { //nolint:exhaustive // the others have no address
+	case reflect.Map, reflect.Pointer:
+		return v.Pointer()
+	}
+	return 0
+}
+
+// again reports whether the request of c has come through its limiter before.
+func (c *Call) again(source Source) bool {
+	if c.limiter.marked.Load() {
+		c.outer = callOf(c.Context)
+		for outer := c.outer; outer != nil; outer = outer.outer {
+			if outer.limiter == c.limiter {
+				return true
+			}
+		}
+	}
+	if identified, ok := source.(Identified); ok {
+		c.identity = identified.Identity()
+	}
+	return c.limiter.underway.has(addressOf(c.identity))
+}
+
+// enter makes the request known while its handler runs: by its identity, or by
+// its context if that isn't enough. It isn't if the handler is to find the Call
+// there, or if the limiter is mounted in several places, since middleware
+// between them may give the response another header.
+func (c *Call) enter() {
+	l := c.limiter
+	if !l.reserves && l.mounts.Load() < 2 {
+		if c.place = l.underway.enter(addressOf(c.identity)); c.place != 0 {
+			return
+		}
+	}
+	if !l.marked.Load() {
+		l.marked.Store(true)
+	}
+	c.outer, c.marks = callOf(c.Context), true
+}
+
+// Marks reports whether the handler has to run with the Call as its context.
+func (c *Call) Marks() bool { return c.marks }
+
+// Leave says that the handler has returned or panicked: the request is not
+// known by its identity any more, which may belong to another one from now on.
+// Again it does nothing. It reports whether nothing refers to the Call, which
+// then is a zero one.
+func (c *Call) Leave() (free bool) {
+	if c.place != 0 {
+		c.limiter.underway.leave(c.place)
+		c.place = 0
+	}
+	if c.identity != nil {
+		c.identity = nil
+	}
+	if c.marks || c.settling != nil || c.refused != nil {
+		return false
+	}
+	c.Context, c.limiter, c.outer, c.proceed = nil, nil, nil, false
+	return true
+}
