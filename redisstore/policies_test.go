@@ -214,3 +214,30 @@ func told(d *ratelimit.Decision) string {
 	}
 	return text.String()
 }
+
+// Whether a charge fits is decided on what its key holds by its own quota, also
+// after a charge of the same request that drains the key by a higher one.
+func TestQuotasOfOneKey(t *testing.T) {
+	server := redistest.Start(t)
+	now := time.UnixMicro(1_800_000_000_000_000)
+	s := open(t, server.Client(), withClock(func() time.Time { return now }))
+	slow, fast := ratelimit.TokenBucket(1, time.Second, 10), ratelimit.TokenBucket(2, time.Second, 10)
+	take(t, s, charge("client", slow, 8))
+	now = now.Add(2500 * time.Millisecond)
+	for _, mode := range []ratelimit.Mode{ratelimit.ModePeek, ratelimit.ModeShadow} {
+		later := charge("client", slow, 4)
+		later.Mode = mode
+		// 5.5 are used, to which 1 and 4 do not fit.
+		if r := take(t, s, charge("client", fast, 1), later); !r[0].Allowed || r[1].Allowed {
+			t.Errorf("mode %d: allowed %t and %t, want true and false", mode, r[0].Allowed, r[1].Allowed)
+		}
+		if n := left(t, s, "client", fast); n != 6 {
+			t.Errorf("mode %d: %d left, want 6", mode, n)
+		}
+		if err := s.Reset(t.Context(), []ratelimit.Key{later.Key()}); err != nil {
+			t.Fatal(err)
+		}
+		take(t, s, charge("client", slow, 8))
+		now = now.Add(2500 * time.Millisecond)
+	}
+}

@@ -136,12 +136,12 @@ func (r *replay) decide(c *call, admitted bool) error {
 			if result.Allowed {
 				*result = r.take(item)
 			} else {
-				*result = r.keep(item)
+				*result = r.keep(item, false)
 			}
 		case ratelimit.ModeForce:
 			*result = r.take(item)
 		case ratelimit.ModePeek:
-			*result = r.keep(item)
+			*result = r.keep(item, result.Allowed)
 		case ratelimit.ModeOnDenial:
 			*result = r.untouched(item)
 		}
@@ -226,9 +226,12 @@ func (r *replay) untouched(item *item) ratelimit.Result {
 }
 
 // keep answers for a charge that is not taken, on what the request has taken
-// of its key before.
-func (r *replay) keep(item *item) ratelimit.Result {
-	return lookAt(r.of(item), r.now, &item.limit, item.cost, item.released)
+// of its key before. Whether it fits has been decided: a charge before it that
+// drains the key by another quota may have let it seem otherwise.
+func (r *replay) keep(item *item, fits bool) ratelimit.Result {
+	result := lookAt(r.of(item), r.now, &item.limit, item.cost, item.released)
+	result.Allowed = fits
+	return result
 }
 
 func lookAt(s *keyState, now int64, l *ratelimit.Limit, cost, released int64) ratelimit.Result {
