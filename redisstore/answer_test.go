@@ -14,10 +14,10 @@ import (
 	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
-// open makes a store that ends with the test.
+// open makes a store that ends with the test, and has no hurry.
 func open(t testing.TB, client redis.UniversalClient, options ...Option) *Store {
 	t.Helper()
-	s := New(client, append([]Option{WithPrefix(freshPrefix()), WithBudget(10 * time.Second)}, options...)...)
+	s := New(client, append([]Option{WithPrefix(freshPrefix()), WithBudget(time.Minute)}, options...)...)
 	t.Cleanup(func() {
 		_ = s.Close()
 		_ = client.Close()

@@ -32,18 +32,22 @@ func TestConformance(t *testing.T) {
 	})
 	t.Run("cluster", func(t *testing.T) {
 		cluster := redistest.StartCluster(t, 0)
-		conform(t, func(testing.TB) redis.UniversalClient { return clusterClient(cluster) }, true, WithDenialCache(0, 0))
+		conform(t, func(testing.TB) redis.UniversalClient {
+			return redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ReadTimeout: time.Minute})
+		}, true, WithDenialCache(0, 0))
 	})
 	t.Run("sentinel", func(t *testing.T) {
 		sentinel := redistest.StartSentinel(t)
 		conform(t, func(testing.TB) redis.UniversalClient {
-			return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: redistest.MasterName, SentinelAddrs: []string{sentinel.Addr}})
+			return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: redistest.MasterName, SentinelAddrs: []string{sentinel.Addr}, ReadTimeout: time.Minute})
 		}, true, WithDenialCache(0, 0))
 	})
 }
 
 func dialer(server *redistest.Server) func(testing.TB) redis.UniversalClient {
-	return func(testing.TB) redis.UniversalClient { return redis.NewClient(&redis.Options{Addr: server.Addr}) }
+	return func(testing.TB) redis.UniversalClient {
+		return redis.NewClient(&redis.Options{Addr: server.Addr, ReadTimeout: time.Minute})
+	}
 }
 
 // conform runs the suite on stores that connect by dial, each with keys of its

@@ -23,7 +23,7 @@ import (
 // the default one, which sees to TLSConfig. The client's hooks then run on the
 // request's goroutine. A request whose context ends while it waits takes its
 // connection with it. The budget has to be below half of ReadTimeout and
-// WriteTimeout (3 s if unset), or nothing is gained.
+// WriteTimeout (5 s if unset), or nothing is gained.
 func Interruptible(options *redis.Options) *redis.Options {
 	made := *options
 	made.ContextTimeoutEnabled = true

@@ -136,12 +136,15 @@ func (s *Server) Await() {
 	})
 }
 
-// Client returns a client for the server, closed with the test.
+// Client returns a client for the server, closed with the test. It is patient:
+// a machine that is busy for seconds is no failure.
 func (s *Server) Client() *redis.Client {
-	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1, DialTimeout: patience, ReadTimeout: patience})
 	s.t.Cleanup(func() { _ = client.Close() })
 	return client
 }
+
+const patience = time.Minute
 
 // Kill ends the process at once, as a crash does.
 func (s *Server) Kill() {
