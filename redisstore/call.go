@@ -26,6 +26,8 @@ type item struct {
 	origin int
 	// index is the number of the key in the program, from 1.
 	index int32
+	// limitIndex is the same of the limit.
+	limitIndex int32
 	// strikes is whether a penalty's charge is taken.
 	strikes bool
 	// released is, of a log, when the units were taken that are in the way.

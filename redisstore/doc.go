@@ -74,6 +74,6 @@
 //	fg:{ip:192.0.2.1}sw60s:per-ip
 //
 // Long and unprintable parts are hashed; with [WithHashedKeys] every partition
-// is. Every key expires when it is as good as new. The README lists the bytes
-// per key and the privileges that a Redis user needs.
+// is. Every key expires within a second of being as good as new. The README
+// lists the bytes per key and the privileges that a Redis user needs.
 package redisstore

@@ -114,7 +114,7 @@ func WithObserver(o Observer) Option {
 }
 
 // withClock gives the script its time, for tests only. Keys then live at least
-// a minute, since the steps of such a clock take no time.
+// a day, since the steps of such a clock take no time, and tests may take some.
 func withClock(now func() time.Time) Option {
 	return func(s *Store) error {
 		s.clock = now

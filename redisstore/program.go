@@ -21,12 +21,12 @@ type program struct {
 	shapes []keyShape
 	limits []ratelimit.Limit
 
-	body  []byte // the requests, in MessagePack
-	count int    // of numbers in body
-	kinds int64  // of what is in it: hasLogs and the like
-	text  []byte
-	args  []any
-	cmd   *command
+	kinds  int64 // of what is in it: hasLogs and the like
+	items  int
+	script *script
+	text   []byte
+	args   []any
+	cmd    *command
 
 	states []keyState
 }
@@ -36,7 +36,7 @@ const (
 	hasLogs int64 = 1 << iota
 	hasChanges
 	hasRepeats
-	isOne // and nothing else
+	isApart // and none of the others: all requests have their keys for themselves
 	hasPenalties
 )
 
@@ -61,7 +61,7 @@ func (p *program) reset() {
 		p.number = resetMap(p.number)
 	}
 	p.shapes, p.limits = p.shapes[:0], p.limits[:0]
-	p.body, p.count, p.kinds = p.body[:0], 0, 0
+	p.kinds, p.items = 0, 0
 	for i := range p.args {
 		p.args[i] = nil
 	}
@@ -81,64 +81,23 @@ func resetMap(m map[string]int32) map[string]int32 {
 	return m
 }
 
-// add appends a call's requests.
+// add adds a call's requests.
 func (p *program) add(c *call) {
 	p.calls = append(p.calls, c)
+	p.items += len(c.items)
 	if c.adjusts {
 		p.kinds |= hasChanges
-	}
-	if c.shared {
-		p.integer(-2)
-	}
-	if !c.adjusts {
-		p.integer(int64(len(c.items)))
 	}
 	for i := range c.items {
 		item := &c.items[i]
 		item.index = p.key(item)
+		item.limitIndex = p.limit(&item.limit)
 		for j := 0; j < i && !c.adjusts; j++ {
 			if c.items[j].index == item.index {
 				p.kinds |= hasRepeats
 			}
 		}
-		limit := 8 * int64(p.limit(&item.limit))
-		if item.reset {
-			p.integer(-1)
-			p.integer(int64(item.index))
-			p.integer(limit)
-			continue
-		}
-		if c.adjusts {
-			if item.undo != nil {
-				p.integer(-3)
-			} else {
-				p.integer(0)
-			}
-			p.integer(int64(item.index))
-			p.integer(limit)
-			p.integer(item.at)
-			p.integer(item.change)
-			if u := item.undo; u != nil {
-				p.state(&u.after)
-				p.state(&u.before)
-			}
-			continue
-		}
-		p.integer(int64(item.index))
-		p.integer(limit + int64(item.mode))
-		p.integer(item.cost)
 	}
-}
-
-// state appends a state as the script has it.
-func (p *program) state(s *keyState) {
-	if s.stored >= 0 {
-		p.integer(s.stored)
-	} else {
-		p.integer(s.Time)
-	}
-	p.integer(s.Level)
-	p.integer(s.Rest)
 }
 
 // fewKeys are compared with each other sooner than they are put into a map.
@@ -183,14 +142,14 @@ func (p *program) key(item *item) int32 {
 
 // limit is the number of a limit, from 1. A batch has few limits, and mostly
 // the same one many times over.
-func (p *program) limit(l *ratelimit.Limit) int {
+func (p *program) limit(l *ratelimit.Limit) int32 {
 	for i := len(p.limits) - 1; i >= 0; i-- {
 		if p.limits[i] == *l {
-			return i + 1
+			return int32(i + 1)
 		}
 	}
 	p.limits = append(p.limits, *l)
-	n := len(p.limits)
+	n := int32(len(p.limits))
 	if l.Algorithm == ratelimit.AlgorithmPenalty {
 		// What there is no room for in one, as the script has it.
 		p.limits = append(p.limits, ratelimit.Limit{Quota: l.Block.Factor, Window: l.Block.Cap})
@@ -198,41 +157,27 @@ func (p *program) limit(l *ratelimit.Limit) int {
 	return n
 }
 
-func (p *program) integer(n int64) {
-	p.body = appendInt(p.body, n)
-	p.count++
-}
-
 // command makes the command that runs the program; now is the time in
 // microseconds, or -1 for the server's own.
 func (p *program) command(now int64) *command {
-	text := appendArray(p.text[:0], 3+4*len(p.limits)+p.count)
-	kinds := p.kinds
-	if kinds == 0 && len(p.calls) == 1 && len(p.calls[0].items) == 1 && !p.calls[0].shared {
-		kinds = isOne
+	if p.kinds == 0 && p.items == len(p.keys) {
+		p.kinds = isApart
 	}
-	text = appendInt(text, now)
-	text = appendInt(text, kinds)
-	text = appendInt(text, int64(len(p.limits)))
-	for i := range p.limits {
-		l := &p.limits[i]
-		text = appendInt(text, int64(l.Algorithm))
-		text = appendInt(text, l.Quota)
-		text = appendInt(text, int64(l.Window/time.Microsecond))
-		if l.Algorithm == ratelimit.AlgorithmPenalty {
-			text = appendInt(text, int64(l.Block.Base/time.Microsecond))
-			continue
-		}
-		text = appendInt(text, l.Capacity())
+	p.script = &manyScript
+	if p.kinds == isApart && p.items == 1 {
+		p.script = &loneScript
+		p.text = appendCharge(p.text[:0], &p.calls[0].items[0])
+	} else {
+		p.text = p.appendBatch(p.text[:0])
 	}
-	text = append(text, p.body...)
-	p.text = text
-
-	p.args = append(p.args[:0], "evalsha", scriptSHA, len(p.keys))
+	p.args = append(p.args[:0], "evalsha", p.script.sha, len(p.keys))
 	for _, key := range p.keys {
 		p.args = append(p.args, key)
 	}
-	p.args = append(p.args, text)
+	p.args = append(p.args, p.text)
+	if now >= 0 {
+		p.args = append(p.args, now)
+	}
 	p.cmd = newCommand(p.args)
 	return p.cmd
 }
@@ -241,7 +186,7 @@ func (p *program) command(now int64) *command {
 // not know it.
 func (p *program) again() *command {
 	args := append([]any(nil), p.args...)
-	args[0], args[1] = "eval", scriptText
+	args[0], args[1] = "eval", p.script.text
 	p.cmd = newCommand(args)
 	return p.cmd
 }
@@ -269,23 +214,4 @@ func (c *command) Clone() redis.Cmder {
 		return c
 	}
 	return &command{cloned}
-}
-
-// appendArray appends the head of a MessagePack array.
-func appendArray(dst []byte, n int) []byte {
-	return append(dst, 0xdd, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
-}
-
-// appendInt appends a MessagePack integer.
-func appendInt(dst []byte, n int64) []byte {
-	switch {
-	case n >= 0 && n < 1<<7:
-		return append(dst, byte(n))
-	case n >= 0 && n < 1<<16:
-		return append(dst, 0xcd, byte(n>>8), byte(n))
-	case n >= 0 && n < 1<<32:
-		return append(dst, 0xce, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
-	default:
-		return append(dst, 0xd3, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32), byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
-	}
 }

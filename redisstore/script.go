@@ -7,17 +7,28 @@ import (
 	"strings"
 )
 
-// scriptText is what Redis is sent: script/main.lua with what it is made of,
-// without comments.
-var scriptText = assemble("main")
+// script is a script as Redis is sent it: script/name.lua with what it is made
+// of, without comments.
+type script struct {
+	text string
+	sha  string
+}
+
+// The scripts: one for all that can be asked, and a small one that does what is
+// asked most by those who come alone.
+var (
+	manyScript = newScript("main")
+	loneScript = newScript("lone")
+)
 
 //go:embed script/*.lua
 var scriptSources embed.FS
 
-var scriptSHA = func() string {
-	sum := sha1.Sum([]byte(scriptText)) //nolint:gosec // see the import
-	return hex.EncodeToString(sum[:])
-}()
+func newScript(name string) script {
+	text := assemble(name)
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // see the import
+	return script{text: text, sha: hex.EncodeToString(sum[:])}
+}
 
 // assemble puts the text of name.lua in the place of each line "--> name", and
 // drops lines that are comments and white space that means nothing.

@@ -121,9 +121,8 @@ local function reset(k, at)
   gone[k] = true
 end
 
-local size, pos = #p, 4 + 4 * p[3]
 while pos <= size do
-  local kind, k, at = p[pos], p[pos + 1], p[pos + 2] / 2
+  local kind, k, at = p[pos], p[pos + 1], p[pos + 2] / 8
   if kind == -1 then
     reset(k, at)
     pos = pos + 3

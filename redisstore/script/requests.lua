@@ -5,7 +5,6 @@ local before = repeats and {} -- by key: what the request takes of it before
 -- From 4 * i + 1: whether charge i fits, and the state it found. Of a penalty
 -- the first is whether it strikes.
 local judged = { false, 0, 0, 0, false, 0, 0, 0, false, 0, 0, 0 }
-local size, pos = #p, 4 + 4 * p[3]
 while pos <= size do
   local count, undoable = p[pos], false
   if count == -2 then
@@ -16,7 +15,7 @@ while pos <= size do
   for i = 0, count - 1 do
     local k, at, own = p[pos + 3 * i + 1], p[pos + 3 * i + 2], p[pos + 3 * i + 3]
     local mode, key = at % 8, 4 * k - 3
-    at = (at - mode) / 2
+    at = (at - mode) / 8
     local a, quota, window, capacity = p[at], p[at + 1], p[at + 2], p[at + 3]
     local cost = own
     if mode == GUARD then
@@ -80,7 +79,7 @@ while pos <= size do
     for i = 0, count - 1 do
       local k, at, cost = p[pos + 3 * i + 1], p[pos + 3 * i + 2], p[pos + 3 * i + 3]
       local mode, key = at % 8, 4 * k - 3
-      at = (at - mode) / 2
+      at = (at - mode) / 8
       if repeats then before[k] = nil end
       local takes = mode == ONDENIAL
       if admitted then takes = mode == FORCE or judged[4 * i + 1] and mode <= SHADOW end
