@@ -3,10 +3,12 @@ package fiberlimit
 import (
 	"bytes"
 	"context"
+	"net"
 	"strings"
 	"sync"
 
 	"github.com/gofiber/fiber/v3"
+	"github.com/gofiber/utils/v2"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/adapter"
@@ -73,13 +75,15 @@ type passage struct {
 	adapter.Passage[fiber.Ctx]
 	// places are those of the limiter.
 	places *places
+	// fields is whether the response had some.
+	fields fields
 }
 
 var passages = sync.Pool{New: func() any { return new(passage) }}
 
 func (p *passage) end() {
 	if p.Done() {
-		p.places = nil
+		p.places, p.fields = nil, unknown
 		passages.Put(p)
 	}
 }
@@ -88,7 +92,15 @@ func (p *passage) end() {
 func (p *passage) Identity() any { return p.C.RequestCtx() }
 
 func (p *passage) Context() context.Context { return p.C.Context() }
-func (p *passage) RemoteAddr() string       { return p.C.RequestCtx().RemoteAddr().String() }
+
+// RemoteAddr leaves the port out, which nobody needs.
+func (p *passage) RemoteAddr() string {
+	addr := p.C.RequestCtx().RemoteAddr()
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap().String()
+	}
+	return addr.String()
+}
 
 // Method is the route's, which has it from the program and not from a buffer.
 func (p *passage) Method() string { return p.C.Route().Method }
@@ -118,13 +130,43 @@ func linesOf(c fiber.Ctx, name string) (lines []string) {
 }
 
 func (p *passage) Get(name string) string {
+	if p.unset() {
+		return ""
+	}
 	return string(bytes.Join(p.C.Response().Header.PeekAll(name), []byte(", ")))
 }
 
-// Set removes all lines first: Fiber's own replaces only one of several.
+// Set removes all lines first: Fiber's own replaces only one of several. The
+// names it gets are canonical.
 func (p *passage) Set(name, value string) {
-	p.Del(name)
-	p.C.Response().Header.Set(name, value)
+	if !p.unset() {
+		p.Del(name)
+	}
+	p.C.Response().Header.SetCanonical(utils.UnsafeBytes(name), utils.UnsafeBytes(value))
 }
 
 func (p *passage) Del(name string) { p.C.Response().Header.Del(name) }
+
+// unset reports whether the response had no field yet when it was first asked
+// for one, but what Fiber sets by itself.
+func (p *passage) unset() bool {
+	if p.fields == unknown {
+		p.fields = none
+		for key := range p.C.Response().Header.All() {
+			if string(key) != fiber.HeaderContentType {
+				p.fields = some
+				break
+			}
+		}
+	}
+	return p.fields == none
+}
+
+// fields is what is known of a response.
+type fields uint8
+
+const (
+	unknown fields = iota
+	none
+	some
+)
