@@ -30,8 +30,9 @@ type Call struct {
 	refused  *work
 	settling *settling
 	// identity is what the request is known by, at place while its handler
-	// runs; the Call keeps it from becoming something else.
+	// runs; the Call keeps its address from becoming another's.
 	identity any
+	address  uintptr
 	place    place
 	proceed  bool
 	marks    bool
@@ -80,14 +81,15 @@ func (c *Call) Value(key any) any {
 }
 
 // Begin decides a request, sets the rate-limit fields of the response, and
-// holds the request back if a leaky bucket says so. call must be a zero Call.
+// holds the request back if a leaky bucket says so. call must be a zero Call,
+// but for [Call.KnownBy].
 //
 // A request that has come through the same limiter already is let through
 // uncharged.
 func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 	ctx := source.Context()
 	call.Context, call.limiter, call.proceed = ctx, l, true
-	if call.again(source) {
+	if call.again() {
 		l.diagnosis.once(CodeMountedTwice, "a request came through the same limiter twice and was counted once: mount it once")
 		return
 	}

@@ -5,16 +5,6 @@ import (
 	"sync/atomic"
 )
 
-// Identified is a [Source] whose request is known again, while its handler runs,
-// by something that only it has. Without it the limiter marks the context of
-// every request, which costs net/http a copy of the request.
-type Identified interface {
-	// Identity returns a map or pointer that nothing but this request has and
-	// that it keeps on its way, such as the header map of its response; nil if
-	// there is none. Who has this method has to call [Call.Leave].
-	Identity() any
-}
-
 // underway knows the requests whose handlers run within one limiter by their
 // identities' addresses. It is a table of groups, each a cache line; who finds
 // no place there is marked in the context instead.
@@ -92,8 +82,15 @@ func addressOf(thing any) uintptr {
 	return 0
 }
 
+// KnownBy says by what the request is known again while its handler runs: by a
+// map or pointer that nothing but this request has and that it keeps on its way,
+// such as the header map of its response. An adapter calls it before
+// [Limiter.Begin], and in the end [Call.Leave]. Without it the limiter marks the
+// context of every request, which costs net/http a copy of the request.
+func (c *Call) KnownBy(identity any) { c.identity, c.address = identity, addressOf(identity) }
+
 // again reports whether the request of c has come through its limiter before.
-func (c *Call) again(source Source) bool {
+func (c *Call) again() bool {
 	if c.limiter.marked.Load() {
 		c.outer = callOf(c.Context)
 		for outer := c.outer; outer != nil; outer = outer.outer {
@@ -102,10 +99,7 @@ func (c *Call) again(source Source) bool {
 			}
 		}
 	}
-	if identified, ok := source.(Identified); ok {
-		c.identity = identified.Identity()
-	}
-	return c.limiter.underway.has(addressOf(c.identity))
+	return c.limiter.underway.has(c.address)
 }
 
 // enter makes the request known while its handler runs: by its identity, or by
@@ -115,7 +109,7 @@ func (c *Call) again(source Source) bool {
 func (c *Call) enter() {
 	l := c.limiter
 	if !l.reserves && l.mounts.Load() < 2 {
-		if c.place = l.underway.enter(addressOf(c.identity)); c.place != 0 {
+		if c.place = l.underway.enter(c.address); c.place != 0 {
 			return
 		}
 	}
@@ -138,7 +132,7 @@ func (c *Call) Leave() (free bool) {
 		c.place = 0
 	}
 	if c.identity != nil {
-		c.identity = nil
+		c.identity, c.address = nil, 0
 	}
 	if c.marks || c.settling != nil || c.refused != nil {
 		return false

@@ -9,18 +9,11 @@ import (
 	ratelimit "github.com/go-floodgate/floodgate/core"
 )
 
-// identified is a request that is known by the header of its response.
-type identified struct {
-	fakeRequest
-	header any
-}
-
-func (i *identified) Identity() any { return i.header }
-
 // pass sends a request through l and returns its call.
 func pass(l *ratelimit.Limiter, ctx context.Context, header http.Header) *ratelimit.Call {
 	call := new(ratelimit.Call)
-	l.Begin(call, &identified{fakeRequest{ctx: ctx}, header}, header)
+	call.KnownBy(header)
+	l.Begin(call, &fakeRequest{ctx: ctx}, header)
 	return call
 }
 
@@ -76,12 +69,14 @@ func TestMarksWhereItMust(t *testing.T) {
 		"a policy that has Settles": {mustNew(t, newModelStore(), tokens()), http.Header{}, true},
 	} {
 		call := new(ratelimit.Call)
-		c.l.Begin(call, &identified{header: c.header}, http.Header{})
+		call.KnownBy(c.header)
+		c.l.Begin(call, &fakeRequest{}, http.Header{})
 		if call.Marks() != c.marks {
 			t.Errorf("%s: the request is marked: %t", name, call.Marks())
 		}
 		again := new(ratelimit.Call)
-		c.l.Begin(again, &identified{fakeRequest{ctx: call}, c.header}, http.Header{})
+		again.KnownBy(c.header)
+		c.l.Begin(again, &fakeRequest{ctx: call}, http.Header{})
 		if again.Marks() || again.Settles() {
 			t.Errorf("%s: the second time it is counted", name)
 		}

@@ -25,7 +25,9 @@ func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 			p := passages.Get().(*passage)
 			p.known = known
 			defer p.end()
-			if !engine.Begin(&p.Passage, c, p, c.Response().Header()) {
+			header := c.Response().Header()
+			p.Call.KnownBy(header) // which those hand on that wrap a ResponseWriter
+			if !engine.Begin(&p.Passage, c, p, header) {
 				return p.Refuse(write)
 			}
 			if p.Marks() {
@@ -69,10 +71,6 @@ func (p *passage) Context() context.Context    { return p.C.Request().Context() 
 func (p *passage) Method() string              { return p.C.Request().Method }
 func (p *passage) RemoteAddr() string          { return p.C.Request().RemoteAddr }
 func (p *passage) Header(name string) []string { return p.C.Request().Header[name] }
-
-// Identity is the header of the response, which those have in common that wrap
-// a ResponseWriter.
-func (p *passage) Identity() any { return p.C.Response().Header() }
 func (p *passage) Route() (string, bool)       { return p.known.of(p.C) }
 
 // settle tells finish the status that the client gets. What answers an error,

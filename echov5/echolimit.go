@@ -24,7 +24,9 @@ func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 			engine.CheckRoutes(c, routesAround)
 			p := passages.Get().(*passage)
 			defer p.end()
-			if !engine.Begin(&p.Passage, c, p, c.Response().Header()) {
+			header := c.Response().Header()
+			p.Call.KnownBy(header) // which those hand on that wrap a ResponseWriter
+			if !engine.Begin(&p.Passage, c, p, header) {
 				return p.Refuse(write)
 			}
 			if p.Marks() {
@@ -70,10 +72,6 @@ func (p *passage) Context() context.Context    { return p.C.Request().Context() 
 func (p *passage) Method() string              { return p.C.Request().Method }
 func (p *passage) RemoteAddr() string          { return p.C.Request().RemoteAddr }
 func (p *passage) Header(name string) []string { return p.C.Request().Header[name] }
-
-// Identity is the header of the response, which those have in common that wrap
-// a ResponseWriter.
-func (p *passage) Identity() any { return p.C.Response().Header() }
 
 func (p *passage) Route() (pattern string, known bool) {
 	// Echo's path of a request can also be that of a route for another

@@ -27,6 +27,7 @@ func New(l *ratelimit.Limiter, cfg ...Config) fiber.Handler {
 		p := passages.Get().(*passage)
 		p.places = places
 		defer p.end()
+		p.Call.KnownBy(c.Context()) // which all handlers share
 		if !engine.Begin(&p.Passage, c, p, p) {
 			return p.Refuse(write)
 		}
@@ -87,9 +88,6 @@ func (p *passage) end() {
 		passages.Put(p)
 	}
 }
-
-// Identity is the request's own context, which all handlers share.
-func (p *passage) Identity() any { return p.C.Context() }
 
 func (p *passage) Context() context.Context { return p.C.UserContext() }
 

@@ -21,7 +21,9 @@ func New(l *ratelimit.Limiter, cfg ...Config) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		p := passages.Get().(*passage)
 		defer end(p)
-		if !engine.Begin(p, c, (*view)(c), c.Writer.Header()) {
+		header := c.Writer.Header()
+		p.Call.KnownBy(header) // which all of Gin's writers share
+		if !engine.Begin(p, c, (*view)(c), header) {
 			c.Abort()
 			if err := p.Refuse(write); err != nil {
 				_ = c.Error(err)
@@ -73,6 +75,3 @@ func (v *view) Method() string              { return v.Request.Method }
 func (v *view) Route() (string, bool)       { return (*gin.Context)(v).FullPath(), true }
 func (v *view) RemoteAddr() string          { return v.Request.RemoteAddr }
 func (v *view) Header(name string) []string { return v.Request.Header[name] }
-
-// Identity is the header of the response, which all of Gin's writers share.
-func (v *view) Identity() any { return v.Writer.Header() }

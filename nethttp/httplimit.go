@@ -37,7 +37,9 @@ func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
 			p := passages.Get().(*passage)
 			p.mux = mux
 			defer p.end()
-			if !engine.Begin(&p.Passage, Exchange{W: w, R: r}, p, w.Header()) {
+			header := w.Header()
+			p.Call.KnownBy(header) // which those hand on that wrap a ResponseWriter
+			if !engine.Begin(&p.Passage, Exchange{W: w, R: r}, p, header) {
 				_ = p.Refuse(write)
 				return
 			}
@@ -89,10 +91,6 @@ func (p *passage) Context() context.Context    { return p.C.R.Context() }
 func (p *passage) Method() string              { return p.C.R.Method }
 func (p *passage) RemoteAddr() string          { return p.C.R.RemoteAddr }
 func (p *passage) Header(name string) []string { return p.C.R.Header[name] }
-
-// Identity is the header of the response, which those have in common that wrap
-// a ResponseWriter.
-func (p *passage) Identity() any { return p.C.W.Header() }
 
 // Route is the pattern that the request was routed by, or will be.
 func (p *passage) Route() (pattern string, known bool) {

@@ -22,8 +22,8 @@ func middleware(l *ratelimit.Limiter, next http.Handler) http.Handler {
 	engine := adapter.New[*http.Request]("middleware", l, nil).Mounted()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := passages.Get().(*passage)
-		p.w = w
 		defer p.end()
+		p.Call.KnownBy(w.Header())
 		if !engine.Begin(&p.Passage, r, p, w.Header()) {
 			_ = p.Refuse(func(r *http.Request, answer ratelimit.Answer) error { return adapter.WriteAnswer(w, r.Method, answer) })
 			return
@@ -35,21 +35,16 @@ func middleware(l *ratelimit.Limiter, next http.Handler) http.Handler {
 	})
 }
 
-type passage struct {
-	adapter.Passage[*http.Request]
-	w http.ResponseWriter
-}
+type passage struct{ adapter.Passage[*http.Request] }
 
 var passages = sync.Pool{New: func() any { return new(passage) }}
 
 func (p *passage) end() {
 	if p.Done() {
-		p.w = nil
 		passages.Put(p)
 	}
 }
 
-func (p *passage) Identity() any                       { return p.w.Header() }
 func (p *passage) Context() context.Context            { return p.C.Context() }
 func (p *passage) Method() string                      { return p.C.Method }
 func (p *passage) RemoteAddr() string                  { return p.C.RemoteAddr }

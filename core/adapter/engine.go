@@ -9,7 +9,7 @@ import (
 )
 
 // View shows one request of a framework. See [ratelimit.Source] for what its
-// methods return. It had best be [ratelimit.Identified] as well.
+// methods return.
 type View interface {
 	Context() context.Context
 	Method() string
@@ -70,7 +70,8 @@ func (e *Engine[C]) CheckRoutes(c C, list func(C) []string) {
 }
 
 // Passage is one request on its way through an [Engine]. An adapter takes a
-// zero one for each request, and gives it up with [Passage.Done]. Its Call is
+// zero one for each request, says what it is KnownBy, and gives it up with
+// [Passage.Done]. Its Call is
 // the context that the handler runs under if Marks is true.
 type Passage[C any] struct {
 	Call ratelimit.Call
@@ -160,14 +161,6 @@ func (s source[C]) Context() context.Context    { return s.view.Context() }
 func (s source[C]) Method() string              { return s.view.Method() }
 func (s source[C]) RemoteAddr() string          { return s.view.RemoteAddr() }
 func (s source[C]) Header(name string) []string { return s.view.Header(name) }
-
-// Identity is that of the view, if it has one.
-func (s source[C]) Identity() any {
-	if view, ok := s.view.(ratelimit.Identified); ok {
-		return view.Identity()
-	}
-	return nil
-}
 
 func (s source[C]) Route() (pattern string, known bool) {
 	if route := s.engine.config.Route; route != nil {

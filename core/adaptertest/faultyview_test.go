@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-
-	"github.com/go-floodgate/floodgate/core/adapter"
 )
 
 // brokenView shows requests as an adapter with faults does.
@@ -15,23 +13,6 @@ type brokenView struct {
 	view
 	f faults
 }
-
-// view is how a request is shown.
-func (f faults) view(v visit) adapter.View {
-	broken := brokenView{view{v.r}, f}
-	if f.has(neverLeaves) {
-		return identified{broken, v.w}
-	}
-	return broken
-}
-
-// identified is known by the header of the response.
-type identified struct {
-	brokenView
-	w http.ResponseWriter
-}
-
-func (i identified) Identity() any { return i.w.Header() }
 
 func (v brokenView) Header(name string) []string {
 	lines := v.view.Header(name)

@@ -143,7 +143,10 @@ func (of *framework) limited(engine *adapter.Engine[visit], next action) action 
 		f.before(engine, v, next)
 		p := f.passage(kept)
 		header, late := f.header(v.w)
-		if !engine.Begin(p, v, f.view(v), header) && !f.has(runsOnDenial) {
+		if f.has(neverLeaves) {
+			p.Call.KnownBy(v.w.Header())
+		}
+		if !engine.Begin(p, v, brokenView{view{v.r}, f}, header) && !f.has(runsOnDenial) {
 			return p.Refuse(func(v visit, answer ratelimit.Answer) error {
 				if f.refuse(v, answer) {
 					return nil

@@ -8,9 +8,11 @@ package clientip
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"net/textproto"
 	"strings"
+	"sync/atomic"
 )
 
 // The two headers that hold a list of hops. Every other holds one address.
@@ -39,8 +41,7 @@ type Config struct {
 	Header string
 }
 
-// Resolver finds client addresses. It never changes and is safe for concurrent
-// use. Make one with [New].
+// Resolver finds client addresses. It is safe for concurrent use. Make one with [New].
 type Resolver struct {
 	trusted set
 	header  string
@@ -50,6 +51,8 @@ type Resolver struct {
 	read     func(element string) (netip.Addr, bool)
 	// signs are headers that tell of a proxy.
 	signs []string
+	// looked is how many requests have been looked at for them, at the beginning.
+	looked atomic.Uint32
 }
 
 // Note tells the caller of something that is worth a line in the log, once.
@@ -107,6 +110,9 @@ func (r *Resolver) Resolve(peer string, header func(name string) []string) (neti
 	addr, ok := parseAddr(peer)
 	switch {
 	case r.trusted.empty():
+		if !r.looks() {
+			return Normalise(addr), Nothing
+		}
 		return Normalise(addr), r.note(header)
 	case !ok || header == nil || !r.trusted.contains(addr):
 		return Normalise(addr), Nothing
@@ -121,6 +127,21 @@ func (r *Resolver) Resolve(peer string, header func(name string) []string) (neti
 		}
 	}
 	return Normalise(addr), Nothing
+}
+
+// Where no proxy is trusted, the first requests are all looked at for a Note,
+// later one in so many: looking up three fields costs more than all else here.
+const (
+	manyLooks = 1000
+	oneIn     = 64
+)
+
+func (r *Resolver) looks() bool {
+	if r.looked.Load() < manyLooks {
+		r.looked.Add(1)
+		return true
+	}
+	return rand.Uint32()%oneIn == 0
 }
 
 func (r *Resolver) note(header func(name string) []string) Note {
