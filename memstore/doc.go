@@ -5,7 +5,7 @@
 //	limiter, err := ratelimit.New(store, ratelimit.Policy{...})
 //
 // It needs no closing and has no goroutine of its own. Keys are hashed under a secret of
-// the store's own and not stored; a key takes about 45 bytes, in which there is
+// the store's own and not stored; a key takes about 46 bytes, in which there is
 // no pointer for the garbage collector to follow. A key's count is removed
 // after it has become as good as new, a few at a time by the calls that come
 // after it. A sliding log takes up to 8 bytes more for each entry in view.

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"math/bits"
+	"sync/atomic"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/algorithm"
@@ -75,6 +76,21 @@ func (sh *shard) used(e *entry, now int64) share {
 		return usedPenalty(&s, now, limit)
 	}
 	return share{algorithm.Used(&s, now, limit), limit.Capacity()}
+}
+
+// surelyUsed reports of a packed entry, without unpacking it, that something of
+// its limit is used, which of those that are swept is mostly so.
+func (sh *shard) surelyUsed(e *entry, now int64) bool {
+	word := atomic.LoadUint64(&e.word)
+	if word&packedBit == 0 {
+		return false
+	}
+	q := &sh.limits.of(e.limit()).rate
+	packed, elapsed := word>>packShift, max(now-int64(e.base>>timeShift), 0)
+	if q.kind == kindWindow {
+		return packed > 0 && elapsed < q.window
+	}
+	return elapsed < q.horizon && packed > uint64(elapsed)*q.speed
 }
 
 // room reports whether a newcomer can have an entry of its own, and notes which
@@ -163,7 +179,7 @@ func (sh *shard) discard(t *table, g *segment, slot int) {
 // expire removes the entry in a slot if it holds no information.
 func (sh *shard) expire(t *table, g *segment, slot int, now int64) bool {
 	e := &g.slots[slot]
-	if sh.used(e, now).used > 0 {
+	if sh.surelyUsed(e, now) || sh.used(e, now).used > 0 {
 		return false
 	}
 	if e.close() && sh.used(e, now).used > 0 { // charged meanwhile

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -139,5 +140,36 @@ func TestRoomIsTaken(t *testing.T) {
 		deny(t, s, on("second", one, 1))
 		deny(t, s, on("third", one, 1))
 		deny(t, s, on("blocked", limitOf(a, 1, time.Hour), 1))
+	}
+}
+
+// TestSurelyUsed: what is told of an entry without unpacking it is so.
+func TestSurelyUsed(t *testing.T) {
+	for _, l := range oddLimits {
+		random := rand.New(rand.NewPCG(uint64(l.Quota), uint64(l.Window)))
+		s, clock := openSteady(100)
+		table, c := s.table.Load(), as(ratelimit.ModeForce, on("client", l, 1))
+		sh, fraction := table.place(table.tag(&c))
+		surely, used := 0, 0
+		for range 2000 {
+			take(t, s, c)
+			clock.advance(time.Duration(random.Int64N(int64(2*l.Window)/max(l.Quota, 1) + 2000)))
+			if random.IntN(20) == 0 {
+				clock.advance(time.Duration(random.Int64N(int64(2 * l.Window))))
+			}
+			e, now := sh.find(table.tag(&c), fraction), clock.us.Load()
+			is := sh.used(e, now).used > 0
+			if is {
+				used++
+			}
+			if sh.surelyUsed(e, now) {
+				if surely++; !is {
+					t.Fatalf("%v: what is as good as new is surely used", l)
+				}
+			}
+		}
+		if newRate(&l).kind != kindWhole && surely == 0 && used > 0 {
+			t.Errorf("%v: %d times something was used, and never surely", l, used)
+		}
 	}
 }

@@ -25,7 +25,7 @@ const (
 	// meanCount is how many keys a segment holds on average when the table is
 	// full: enough to waste little, few enough that hardly one is above
 	// slotsPerSegment and split once more.
-	meanCount = 49
+	meanCount = 45
 	// manyShards is from when on a table grows by larger shards rather than
 	// more of them; largeShard is how many segments a shard has at most, so
 	// that its directory stays small.

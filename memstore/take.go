@@ -77,6 +77,14 @@ func checkLimit(l *ratelimit.Limit) error {
 	return nil
 }
 
+// checkLimit needs not look at a limit that others have.
+func (sh *shard) checkLimit(l *ratelimit.Limit) error {
+	if h := sh.limits.likely(l); h != nil && h.limit == *l {
+		return nil
+	}
+	return checkLimit(l)
+}
+
 func (t *table) tag(c *ratelimit.Charge) uint64 {
 	return t.hasher.tag(c.Policy, c.Partition, c.Limit.Algorithm, int64(c.Limit.Window))
 }
@@ -94,7 +102,7 @@ func (sh *shard) takeOne(t *table, c *ratelimit.Charge, tag uint64, fraction uin
 	defer sh.mu.Unlock()
 	e := sh.find(tag, fraction)
 	if e == nil || sh.limits.of(e.limit()).limit != c.Limit {
-		if err := checkLimit(&c.Limit); err != nil {
+		if err := sh.checkLimit(&c.Limit); err != nil {
 			return err
 		}
 	}
