@@ -42,6 +42,8 @@ func TestWhomADenyListNames(t *testing.T) {
 		Endpoints: map[string]ratelimit.Limit{"GET /a": ratelimit.PerHour(5)},
 	}
 	fields := map[string][]string{"X-Api-Key": {"s3cr3t"}, "Tenant": {"7"}}
+	forwarded := fakeRequest{header: map[string][]string{"X-Forwarded-For": {"198.51.100.1"}}}
+	behindProxy := []ratelimit.Option{ratelimit.TrustProxies("192.0.2.0/24")}
 	for _, c := range []struct {
 		name    string
 		entry   entry
@@ -56,12 +58,10 @@ func TestWhomADenyListNames(t *testing.T) {
 		{"an IPv4 client as IPv6", entry{Network: "192.0.2.0/24"}, fakeRequest{peer: "[::ffff:192.0.2.1]:80"}, nil, true},
 		{"all of IPv6", entry{Network: "::/0"}, fakeRequest{}, nil, false},
 		{"no address", entry{Network: "0.0.0.0/0"}, fakeRequest{peer: "@"}, nil, false},
-		{"a forged address", entry{Network: "198.51.100.0/24"}, fakeRequest{header: map[string][]string{"X-Forwarded-For": {"198.51.100.1"}}}, nil, false},
-		{"an address that hides", entry{Network: "192.0.2.1"}, fakeRequest{header: map[string][]string{"X-Forwarded-For": {"198.51.100.1"}}}, nil, true},
-		{"an address behind a proxy", entry{Network: "198.51.100.1"}, fakeRequest{header: map[string][]string{"X-Forwarded-For": {"198.51.100.1"}}},
-			[]ratelimit.Option{ratelimit.TrustProxies("192.0.2.0/24")}, true},
-		{"the proxy", entry{Network: "192.0.2.1"}, fakeRequest{header: map[string][]string{"X-Forwarded-For": {"198.51.100.1"}}},
-			[]ratelimit.Option{ratelimit.TrustProxies("192.0.2.0/24")}, false},
+		{"a forged address", entry{Network: "198.51.100.0/24"}, forwarded, nil, false},
+		{"an address that hides", entry{Network: "192.0.2.1"}, forwarded, nil, true},
+		{"an address behind a proxy", entry{Network: "198.51.100.1"}, forwarded, behindProxy, true},
+		{"the proxy", entry{Network: "192.0.2.1"}, forwarded, behindProxy, false},
 		{"the key of an address", entry{Key: ratelimit.IPKey(netip.MustParseAddr("192.0.2.1"))}, fakeRequest{}, nil, true},
 		{"the key of an IPv6 address", entry{Key: ratelimit.IPKey(netip.MustParseAddr("2001:db8::1"))}, fakeRequest{peer: "[2001:db8::2]:80"}, nil, true},
 		{"the key of a network that is counted as one", entry{Key: "ip:192.0.2.0/24"}, fakeRequest{}, []ratelimit.Option{ratelimit.IPPrefixes(24, 64)}, true},

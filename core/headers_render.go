@@ -264,9 +264,14 @@ func (f *fields) cut(all string, t *texts) {
 
 // sheet is all that most responses need for themselves, in one piece.
 type sheet struct {
-	lines [2]string
-	text  [32]byte
+	lines [sheetLines]string
+	text  [sheetText]byte
 }
+
+const (
+	sheetLines = 2
+	sheetText  = 32
+)
 
 // cutSheet is cut, and returns room for the lines that f needs.
 func (f *fields) cutSheet(buf []byte, t *texts) (made []string) {
@@ -274,7 +279,7 @@ func (f *fields) cutSheet(buf []byte, t *texts) (made []string) {
 	if n == 0 {
 		return nil
 	}
-	if s := (*sheet)(nil); n > len(s.lines) || len(buf) > len(s.text) {
+	if n > sheetLines || len(buf) > sheetText {
 		f.cut(string(buf), t)
 		return make([]string, n)
 	}

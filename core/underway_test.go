@@ -10,7 +10,7 @@ import (
 )
 
 // pass sends a request through l and returns its call.
-func pass(l *ratelimit.Limiter, ctx context.Context, header http.Header) *ratelimit.Call {
+func pass(ctx context.Context, l *ratelimit.Limiter, header http.Header) *ratelimit.Call {
 	call := new(ratelimit.Call)
 	call.KnownBy(header)
 	l.Begin(call, &fakeRequest{ctx: ctx}, header)
@@ -23,7 +23,7 @@ func TestKnownByItsHeader(t *testing.T) {
 	l := mustNew(t, newModelStore(), ratelimit.Policy{Name: "p", Limit: ratelimit.PerHour(2)})
 	header := http.Header{}
 	for n := range 3 {
-		call := pass(l, t.Context(), header)
+		call := pass(t.Context(), l, header)
 		if want := n < 2; call.Proceed() != want {
 			t.Errorf("request %d proceeds: %t", n+1, !want)
 		}
@@ -31,7 +31,7 @@ func TestKnownByItsHeader(t *testing.T) {
 			t.Errorf("request %d marks its context", n+1)
 		}
 		if n < 2 {
-			if again := pass(l, t.Context(), header); !again.Proceed() || again.Marks() || !again.Leave() {
+			if again := pass(t.Context(), l, header); !again.Proceed() || again.Marks() || !again.Leave() {
 				t.Errorf("request %d, come through again, is not let through as it is", n+1)
 			}
 			if got := l.UnderWay(); got != 1 {
@@ -39,8 +39,10 @@ func TestKnownByItsHeader(t *testing.T) {
 			}
 		}
 		call.Finish(0, false)
-		if !call.Leave() || !call.Leave() {
-			t.Errorf("request %d is kept", n+1)
+		for range 2 { // a second time it does nothing
+			if !call.Leave() {
+				t.Errorf("request %d is kept", n+1)
+			}
 		}
 		if got := l.UnderWay(); got != 0 {
 			t.Errorf("request %d: %d are under way when it has left", n+1, got)
@@ -96,7 +98,7 @@ func TestManyUnderWay(t *testing.T) {
 			headers, calls, marked := make([]http.Header, 2000), make([]*ratelimit.Call, 2000), 0
 			for i := range calls {
 				headers[i] = http.Header{}
-				calls[i] = pass(l, t.Context(), headers[i])
+				calls[i] = pass(t.Context(), l, headers[i])
 				if calls[i].Marks() {
 					marked++
 				}
@@ -105,7 +107,7 @@ func TestManyUnderWay(t *testing.T) {
 				t.Errorf("%d of %d are marked", marked, len(calls))
 			}
 			for i, call := range calls {
-				if again := pass(l, call, headers[i]); again.Marks() {
+				if again := pass(call, l, headers[i]); again.Marks() {
 					t.Errorf("request %d is counted again", i)
 				}
 				call.Leave()

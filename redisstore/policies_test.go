@@ -173,8 +173,13 @@ func testPoliciesOfProcesses(t *testing.T, server *redistest.Server, seed uint64
 		b.plans[user] = plan{tier: "free"}
 	}
 	routes := []struct{ method, route, endpoint string }{
-		{http.MethodPost, "/login", "POST /login"}, {http.MethodGet, "/login", ""}, {http.MethodGet, "/reports", "/reports"},
-		{http.MethodPost, "/reports", "/reports"}, {http.MethodGet, "/admin/users/{id}", "/admin/..."}, {http.MethodHead, "/", ""}, {http.MethodGet, "", ""},
+		{http.MethodPost, "/login", "POST /login"},
+		{http.MethodGet, "/login", ""},
+		{http.MethodGet, "/reports", "/reports"},
+		{http.MethodPost, "/reports", "/reports"},
+		{http.MethodGet, "/admin/users/{id}", "/admin/..."},
+		{http.MethodHead, "/", ""},
+		{http.MethodGet, "", ""},
 	}
 	counts := make(map[ratelimit.Reason]int)
 	for step := range 1500 {

@@ -141,7 +141,7 @@ func (r *Resolver) looks() bool {
 		r.looked.Add(1)
 		return true
 	}
-	return rand.Uint32()%oneIn == 0
+	return rand.Uint32()%oneIn == 0 //nolint:gosec // it decides nothing
 }
 
 func (r *Resolver) note(header func(name string) []string) Note {
