@@ -12,7 +12,7 @@
 //
 // # Exactness
 //
-// One script decides with the same arithmetic as package core/algorithm, by the
+// A script decides with the same arithmetic as package core/algorithm, by the
 // server's own clock, and writes only what an admitted request takes. It is
 // never sent twice: a request whose answer was lost counts once, and fails.
 // Microseconds are counted up to the year 2255.
