@@ -13,10 +13,10 @@ import (
 //
 // It is for callers that are alone, since those that are not travel together,
 // and only on a connection that can be taken from them, so that they still
-// leave when their budget or their context is over. Nothing of this is a
-// promise that go-redis makes: that the last call met such a connection is what
-// shows it. And that call was answered: what is to be found out of a server
-// that fails, a call finds out that is not in a hurry to leave.
+// leave when their budget is over, or a few milliseconds after their context.
+// Nothing of this is a promise that go-redis makes: that the last call met such
+// a connection is what shows it. And that call was answered: what is to be found
+// out of a server that fails, a call finds out that is not in a hurry to leave.
 func (l *lane) direct(ctx context.Context, c *call) bool {
 	b := l.alone()
 	if b == nil {
@@ -24,13 +24,9 @@ func (l *lane) direct(ctx context.Context, c *call) bool {
 	}
 	r := runners.Get().(*runner)
 	r.calls = append(r.calls, c)
-	e := newErrand(l.store.budget)
-	stay := func() bool { return true }
-	if ctx.Done() != nil {
-		stay = context.AfterFunc(ctx, func() { e.end(ctx.Err()) })
-	}
+	e := newErrandOf(ctx, l.store.budget)
 	l.exchange(ctx, e, b, r)
-	e.close(stay())
+	e.close()
 	r.reset()
 	runners.Put(r)
 	l.mu.Lock()

@@ -16,7 +16,18 @@ type errand struct {
 	deadline time.Time // unlike any other errand's
 	err      error
 	conn     *conn // the last one that it used
+
+	// caller is to be watched from when the timer first ends, and rest is what
+	// is left of the errand's time then; unwatch is set once it is watched.
+	caller  context.Context
+	rest    time.Duration
+	unwatch func() bool
 }
+
+// unwatched is how long a call is not told that its caller has left. Most have
+// their answer by then, and to watch a context takes longer than all else that
+// an errand does.
+const unwatched = 5 * time.Millisecond
 
 var _ context.Context = (*errand)(nil)
 
@@ -36,7 +47,40 @@ func newErrand(in time.Duration) *errand {
 	return e
 }
 
+// newErrandOf makes one that ends also when its caller leaves.
+func newErrandOf(caller context.Context, in time.Duration) *errand {
+	if caller.Done() == nil {
+		return newErrand(in)
+	}
+	e := spareErrands.Get().(*errand)
+	errands.add(e, time.Now().Add(in))
+	first := min(unwatched, in/2)
+	e.mu.Lock()
+	e.caller, e.rest = caller, in-first
+	e.mu.Unlock()
+	e.timer.Reset(first)
+	return e
+}
+
+// watch begins to watch the caller, and returns false if there is nothing to
+// watch.
+func (e *errand) watch() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	caller := e.caller
+	if caller == nil {
+		return false
+	}
+	e.caller = nil
+	e.timer.Reset(e.rest)
+	e.unwatch = context.AfterFunc(caller, func() { e.end(caller.Err()) })
+	return true
+}
+
 func (e *errand) expire() {
+	if e.watch() {
+		return
+	}
 	e.end(context.DeadlineExceeded)
 	errands.remove(e)
 }
@@ -59,12 +103,16 @@ func (e *errand) end(err error) {
 
 // close lets go of an errand that is done with. It is used again unless it has
 // ended or somebody may yet end it.
-func (e *errand) close(again bool) {
-	again = e.timer.Stop() && again
+func (e *errand) close() {
+	again := e.timer.Stop()
 	errands.remove(e)
 	e.mu.Lock()
-	again = again && e.err == nil
-	e.conn = nil
+	again = again && e.err == nil && e.unwatch == nil
+	if e.unwatch != nil {
+		e.unwatch()
+		e.timer.Stop() // perhaps it was set after it was stopped
+	}
+	e.conn, e.caller = nil, nil
 	e.mu.Unlock()
 	if again {
 		spareErrands.Put(e)

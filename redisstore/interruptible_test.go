@@ -53,7 +53,7 @@ func TestErrandInterrupts(t *testing.T) {
 	if err := read(); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a read that began when the errand had ended: %v", err)
 	}
-	e.close(true)
+	e.close()
 
 	for name, next := range map[string]time.Time{"none": {}, "go-redis' own": time.Now().Round(0).Add(time.Hour)} {
 		e := newErrand(time.Hour)
@@ -67,7 +67,7 @@ func TestErrandInterrupts(t *testing.T) {
 			t.Errorf("another call on the connection, deadline %s: %v", name, err)
 		}
 		deadline, _ := e.Deadline()
-		e.close(false)
+		e.close()
 		if errands.find(deadline) != nil {
 			t.Error("an errand that is closed is left over")
 		}
@@ -87,8 +87,34 @@ func TestErrandExpires(t *testing.T) {
 	if one.deadline.Equal(other.deadline) || errands.find(one.deadline) != one || errands.find(other.deadline) != other {
 		t.Error("two errands can't be told apart")
 	}
-	one.close(true)
-	other.close(true)
+	one.close()
+	other.close()
+}
+
+// A caller that leaves ends its errand, but no errand that is done with.
+func TestErrandWatchesItsCaller(t *testing.T) {
+	caller, leave := context.WithCancel(t.Context())
+	e, done := newErrandOf(caller, time.Hour), newErrandOf(caller, time.Hour)
+	redistest.Eventually(t, "the caller is watched", func() bool {
+		done.mu.Lock()
+		defer done.mu.Unlock()
+		return done.unwatch != nil
+	})
+	done.close()
+	leave()
+	redistest.Eventually(t, "the errand ends", func() bool { return e.Err() != nil })
+	if err := e.Err(); !errors.Is(err, context.Canceled) {
+		t.Errorf("Err: %v", err)
+	}
+	if err := done.Err(); err != nil {
+		t.Errorf("an errand that is done with ends: %v", err)
+	}
+	e.close()
+	brief := newErrandOf(t.Context(), 2*time.Millisecond)
+	redistest.Eventually(t, "an errand ends whose caller stays", func() bool { return brief.Err() != nil })
+	if err := brief.Err(); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Err: %v", err)
+	}
 }
 
 // Interruptible leaves the options as they were, and TLS switched on.
