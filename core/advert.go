@@ -39,10 +39,10 @@ type advert struct {
 	name string
 	// member is the policy's member of RateLimit-Policy; oldMember the same
 	// as drafts 06 and 07 have it, without a name.
-	member, oldMember line
-	// capacity is the limit's capacity, capacityLine its text.
+	member, oldMember string
+	// capacity is the limit's capacity, capacityText as clients are told it.
 	capacity     int64
-	capacityLine line
+	capacityText string
 }
 
 // newAdvert returns the advert of a policy with limit l, nil if there is
@@ -62,10 +62,10 @@ func newAdvert(name string, l Limit) *advert {
 	}
 	return &advert{
 		name:         string(quoted),
-		member:       line{fmt.Sprintf("%s;q=%d%s", quoted, quota, rest)},
-		oldMember:    line{strconv.FormatInt(quota, 10) + rest},
+		member:       fmt.Sprintf("%s;q=%d%s", quoted, quota, rest),
+		oldMember:    strconv.FormatInt(quota, 10) + rest,
 		capacity:     l.Capacity(),
-		capacityLine: line{strconv.FormatInt(sfv.ClampInteger(l.Capacity()), 10)},
+		capacityText: strconv.FormatInt(sfv.ClampInteger(l.Capacity()), 10),
 	}
 }
 

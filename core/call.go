@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"context"
+	"net/http"
 	"time"
 )
 
@@ -48,6 +49,21 @@ type Answer struct {
 	// again after [Call.Finish].
 	ContentType string
 	Body        []byte
+	// room is for the lines of SetFields, if there is some.
+	room []string
+}
+
+// answerFields is how many fields [Answer.SetFields] sets.
+const answerFields = 2
+
+// SetFields sets the Content-Type and Content-Length of the answer.
+func (a Answer) SetFields(header http.Header) {
+	room := a.room
+	if len(room) < answerFields {
+		room = make([]string, answerFields)
+	}
+	room[0], room[1] = a.ContentType, textOfNumber(len(a.Body))
+	header["Content-Type"], header["Content-Length"] = room[:1:1], room[1:2:2]
 }
 
 // settling is what may have to be changed after the charge.
@@ -102,7 +118,7 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 			w.decision.elapse(w.decision.Delay)
 		}
 	}
-	l.headers.apply(header, &w.decision)
+	room := l.headers.apply(header, &w.decision)
 	l.observe(ctx, w)
 	if w.decision.Allowed {
 		call.settling = w.settling(l)
@@ -112,6 +128,7 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 	}
 	call.proceed, call.refused = false, w
 	a := &w.answer
+	a.room = room
 	a.ContentType, a.Body, a.Status = denialBody(a.Body[:0], &w.decision, source.Header("Accept"), &l.headers)
 }
 

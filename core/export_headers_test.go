@@ -55,7 +55,7 @@ func Advert(name string, l Limit) (member, oldMember, capacity string) {
 	if a == nil {
 		return "", "", ""
 	}
-	return a.member[0], a.oldMember[0], a.capacityLine[0]
+	return a.member, a.oldMember, a.capacityText
 }
 
 // MakeBody is denialBody without what a test makes of it.

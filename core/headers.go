@@ -153,7 +153,7 @@ var fieldNames = [fieldCount]string{
 
 // exposed are the names for Access-Control-Expose-Headers of every
 // configuration, as people write them.
-var exposed = func() (names [draftCount][xRateLimitCount]line) {
+var exposed = func() (names [draftCount][xRateLimitCount]string) {
 	drafts := [draftCount]string{
 		Draft11:        "RateLimit, RateLimit-Policy, ",
 		Draft12Preview: "RateLimit, RateLimit-Policy, ",
@@ -166,7 +166,7 @@ var exposed = func() (names [draftCount][xRateLimitCount]line) {
 			if x == NoXRateLimit {
 				three = ""
 			}
-			names[draft][x] = line{three + drafts[draft] + "Retry-After"}
+			names[draft][x] = three + drafts[draft] + "Retry-After"
 		}
 	}
 	return names

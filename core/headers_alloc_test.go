@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -89,5 +90,37 @@ func BenchmarkApply(b *testing.B) {
 				config.Apply(h, d)
 			}
 		})
+	}
+}
+
+// TestApplyShares edits the fields of one response in place, which must not
+// show in any other.
+func TestApplyShares(t *testing.T) {
+	failedOpen := ratelimit.Decision{Allowed: true, Reason: ratelimit.ReasonFailedOpen}.MadeOf(
+		ratelimit.Part{Name: "per-ip", Limit: perIP, Result: ratelimit.Result{Allowed: true}})
+	for draft := ratelimit.Draft11; draft <= ratelimit.NoDraft; draft++ {
+		for _, before := range []http.Header{{}, {"Date": {"now"}}} {
+			for i, d := range []*ratelimit.Decision{one("per-ip", 100, 99), twoAllowed(), refusal("per-ip", 1), failedOpen} {
+				config := ratelimit.HeaderConfig{Draft: draft, ExposeHeaders: true}
+				first := before.Clone()
+				config.Apply(first, d)
+				want := first.Clone()
+				for _, lines := range first {
+					for i := range lines {
+						lines[i] = "edited"
+					}
+				}
+				second := before.Clone()
+				config.Apply(second, d)
+				for name := range want {
+					if !slices.Equal(second[name], want[name]) {
+						t.Errorf("draft %d, decision %d: %s is %q after another response's was edited, want %q", draft, i, name, second[name], want[name])
+					}
+					if len(second[name]) != cap(second[name]) {
+						t.Errorf("draft %d, decision %d: %s has room that is another field's", draft, i, name)
+					}
+				}
+			}
+		}
 	}
 }

@@ -17,14 +17,14 @@ func (h *HeaderConfig) appendMembers(buf []byte, f *fields, t *texts, d *Decisio
 	for i := range policies {
 		if p := &policies[i]; p.advertised() {
 			told++
-			f.setReady(fieldPolicy, h.policyMember(p.advert))
+			f.set(fieldPolicy, h.policyMember(p.advert))
 		}
 	}
 	if told > 1 {
 		for i := range policies {
 			if p := &policies[i]; p.advertised() {
 				buf = t.separate(buf)
-				buf = append(buf, h.policyMember(p.advert)[0]...)
+				buf = append(buf, h.policyMember(p.advert)...)
 			}
 		}
 		t.end(buf, fieldPolicy)
@@ -45,11 +45,11 @@ func (h *HeaderConfig) appendMembers(buf []byte, f *fields, t *texts, d *Decisio
 	return buf
 }
 
-func (h *HeaderConfig) policyMember(a *advert) *line {
+func (h *HeaderConfig) policyMember(a *advert) string {
 	if h.Draft == Draft07 || h.Draft == Draft06 {
-		return &a.oldMember
+		return a.oldMember
 	}
-	return &a.member
+	return a.member
 }
 
 // separate sets the next member of a List off from the one before.

@@ -15,9 +15,6 @@ type fields struct {
 	// values holds the value of each field that is in sent.
 	values [fieldCount]string
 	sent   fieldSet
-	// ready has the line of a value that never changes, nil if the value is made
-	// for this response.
-	ready [fieldCount]*line
 	// drop are the fields that are to be removed if they are not sent.
 	drop fieldSet
 	// refused is whether the decision is a denial, whose fields take the place
@@ -42,29 +39,25 @@ func (s *fieldSet) next() field {
 
 // set makes value that of a field; unset leaves the field out.
 func (f *fields) set(i field, value string) {
-	f.values[i], f.ready[i] = value, nil
-	f.sent |= 1 << i
-}
-
-func (f *fields) setReady(i field, l *line) {
-	f.values[i], f.ready[i] = l[0], l
+	f.values[i] = value
 	f.sent |= 1 << i
 }
 
 func (f *fields) unset(i field)  { f.sent &^= 1 << i }
 func (f *fields) remove(i field) { f.drop |= 1 << i }
 
-// apply sets the fields of d on a response, before its handler runs.
-func (h *HeaderConfig) apply(header ResponseHeader, d *Decision) {
+// apply sets the fields of d on a response, before its handler runs. It returns
+// room for more lines of the same response, if there is some.
+func (h *HeaderConfig) apply(header ResponseHeader, d *Decision) (room []string) {
 	var f fields
 	var t texts
 	var stack [192]byte
 	if d.Allowed && len(d.Policies()) == 0 {
-		return
+		return nil
 	}
 	buf, some := h.render(stack[:0], &f, &t, d)
 	if !some {
-		return
+		return nil
 	}
 	native, ok := header.(http.Header)
 	switch {
@@ -72,13 +65,13 @@ func (h *HeaderConfig) apply(header ResponseHeader, d *Decision) {
 		f.cut(string(buf), &t)
 		h.merge(&f, header)
 		f.sendTo(header)
+		return nil
 	case len(native) > 0:
 		f.cut(string(buf), &t)
 		h.merge(&f, lines(native))
-		f.writeTo(native, make([]string, f.made()))
-	default:
-		f.writeTo(native, f.cutSheet(buf, &t))
+		return f.writeTo(native, make([]string, f.lines()))
 	}
+	return f.writeTo(native, f.cutSheet(buf, &t))
 }
 
 // sendTo sets and removes the fields one by one.
@@ -92,35 +85,34 @@ func (f *fields) sendTo(header ResponseHeader) {
 	}
 }
 
-// made is how many lines are made for this response.
-func (f *fields) made() (n int) {
-	for sent := f.sent; sent != 0; {
-		if f.ready[sent.next()] == nil {
-			n++
-		}
+// count is how many fields are sent.
+func (f *fields) count() int { return bits.OnesCount16(uint16(f.sent)) }
+
+// lines is how many lines the response needs room for.
+func (f *fields) lines() int {
+	if f.refused {
+		return f.count() + answerFields
 	}
-	return n
+	return f.count()
 }
 
-// writeTo is sendTo for an http.Header. The lines that are made for this
-// response are put into made; each one's capacity is its length.
-func (f *fields) writeTo(header http.Header, made []string) {
+// writeTo is sendTo for an http.Header. The fields' lines are put into room,
+// which is this response's alone: whoever edits a header in place edits no
+// other's. Each one's capacity is its length. It returns what is left of room.
+func (f *fields) writeTo(header http.Header, room []string) (left []string) {
 	for sent := f.sent; sent != 0; {
 		i := sent.next()
-		if l := f.ready[i]; l != nil {
-			header[fieldNames[i]] = l[:]
-			continue
-		}
-		made[0] = f.values[i]
-		header[fieldNames[i]] = made[:1:1]
-		made = made[1:]
+		room[0] = f.values[i]
+		header[fieldNames[i]] = room[:1:1]
+		room = room[1:]
 	}
-	if len(header) == bits.OnesCount16(uint16(f.sent)) {
-		return // there is nothing else
+	if len(header) == f.count() {
+		return room // there is nothing else
 	}
 	for dropped := f.drop &^ f.sent; dropped != 0; {
 		delete(header, fieldNames[dropped.next()])
 	}
+	return room
 }
 
 // render fills f with what d says, except for what it appends to buf, which t
@@ -137,7 +129,7 @@ func (h *HeaderConfig) render(buf []byte, f *fields, t *texts, d *Decision) (_ [
 		buf = h.appendRefusal(buf, f, t, d)
 	}
 	if h.ExposeHeaders {
-		f.setReady(fieldExpose, &exposed[h.Draft][h.XRateLimit])
+		f.set(fieldExpose, exposed[h.Draft][h.XRateLimit])
 	}
 	return buf, true
 }
@@ -148,7 +140,7 @@ func (h *HeaderConfig) render(buf []byte, f *fields, t *texts, d *Decision) (_ [
 // with quota.
 func (h *HeaderConfig) appendRefusal(buf []byte, f *fields, t *texts, d *Decision) []byte {
 	f.refused = true
-	f.setReady(fieldCacheControl, noStore)
+	f.set(fieldCacheControl, "no-store")
 	f.remove(fieldETag)
 	f.remove(fieldLastModified)
 	f.remove(fieldExpires)
@@ -191,7 +183,7 @@ func (h *HeaderConfig) appendBinding(buf []byte, f *fields, t *texts, p *PolicyR
 			if h.XRateLimit == ResetDelta {
 				buf = f.number(buf, t, fieldReset, ceilSeconds(p.Result.ResetAfter))
 			} else {
-				f.setReady(fieldReset, lineOfSecond(reset))
+				f.set(fieldReset, textOfSecond(reset))
 			}
 		}
 	}
@@ -211,7 +203,7 @@ func (h *HeaderConfig) appendBinding(buf []byte, f *fields, t *texts, p *PolicyR
 // unless the store has its own mind.
 func (f *fields) appendLimit(buf []byte, t *texts, i field, a *advert) []byte {
 	if f.limit == a.capacity {
-		f.setReady(i, &a.capacityLine)
+		f.set(i, a.capacityText)
 		return buf
 	}
 	return f.number(buf, t, i, f.limit)
@@ -246,7 +238,7 @@ func (t *texts) is(i field, p part) {
 // number makes n the value of a field.
 func (f *fields) number(buf []byte, t *texts, i field, n int64) []byte {
 	if n >= 0 && n < readyNumbers {
-		f.setReady(i, &linesOfNumbers[n])
+		f.set(i, textsOfNumbers[n])
 		return buf
 	}
 	buf = strconv.AppendInt(buf, n, 10)
@@ -262,29 +254,40 @@ func (f *fields) cut(all string, t *texts) {
 	}
 }
 
-// sheet is all that most responses need for themselves, in one piece.
-type sheet struct {
-	lines [sheetLines]string
-	text  [sheetText]byte
-}
-
-const (
-	sheetLines = 2
-	sheetText  = 32
+// A sheet is all that a response needs for itself, in one piece: of most that
+// are allowed, and of most others.
+type (
+	sheet struct {
+		lines [5]string
+		text  [32]byte
+	}
+	largeSheet struct {
+		lines [8 + answerFields]string
+		text  [32]byte
+	}
 )
 
-// cutSheet is cut, and returns room for the lines that f needs.
-func (f *fields) cutSheet(buf []byte, t *texts) (made []string) {
-	n := bits.OnesCount16(uint16(t.made))
-	if n == 0 {
-		return nil
-	}
-	if n > sheetLines || len(buf) > sheetText {
-		f.cut(string(buf), t)
+// cutSheet is cut, and returns room for the lines that f needs, and for those of
+// a refusal's answer.
+func (f *fields) cutSheet(buf []byte, t *texts) (room []string) {
+	f.sent |= t.made
+	n := f.lines()
+	if len(buf) == 0 {
 		return make([]string, n)
 	}
-	s := new(sheet)
-	copy(s.text[:], buf)
-	f.cut(unsafe.String(&s.text[0], len(buf)), t) // nobody writes to it any more
-	return s.lines[:n]
+	var text []byte
+	switch {
+	case len(buf) > len(sheet{}.text), n > len(largeSheet{}.lines):
+		f.cut(string(buf), t)
+		return make([]string, n)
+	case n > len(sheet{}.lines):
+		s := new(largeSheet)
+		room, text = s.lines[:n], s.text[:len(buf)]
+	default:
+		s := new(sheet)
+		room, text = s.lines[:n], s.text[:len(buf)]
+	}
+	copy(text, buf)
+	f.cut(unsafe.String(&text[0], len(text)), t) // nobody writes to it any more
+	return room
 }

@@ -50,6 +50,9 @@ func (l *Limiter) release(w *work) {
 	}
 	w.request.reset()
 	w.decision.reset()
+	if w.answer.room != nil {
+		w.answer.room = nil
+	}
 	if cap(w.answer.Body) > maxKept {
 		w.answer.Body = nil
 	}

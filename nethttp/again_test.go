@@ -86,3 +86,44 @@ func TestOneRequestManyTimes(t *testing.T) {
 		t.Errorf("8 requests leave %d of 10 and %d under way", left, under)
 	}
 }
+
+// TestOneRequestManyTimesMarked serves the same Request at once where the
+// limiter marks contexts: the race detector sees who writes to it.
+func TestOneRequestManyTimesMarked(t *testing.T) {
+	l := ten(t)
+	server := httplimit.Wrap(l, httplimit.Wrap(l, bare()))
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() { server.ServeHTTP(httptest.NewRecorder(), r) })
+	}
+	wait.Wait()
+	if left := remaining(t, l); left != 2 {
+		t.Errorf("8 requests leave %d of 10", left)
+	}
+}
+
+// TestEditedInPlace has middleware edit the fields of an allowed and of a
+// refused response in place, which must not show in the responses to others.
+func TestEditedInPlace(t *testing.T) {
+	for _, policy := range []ratelimit.Policy{generous, spent} {
+		server := limited(t, policy)
+		serve := func() http.Header {
+			w := httptest.NewRecorder()
+			server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+			return w.Header()
+		}
+		first := serve()
+		if len(first) == 0 {
+			t.Fatal("the response has no fields")
+		}
+		for _, lines := range first {
+			lines[0] = "edited"
+		}
+		for name, lines := range serve() {
+			if lines[0] == "edited" || len(lines) != cap(lines) {
+				t.Errorf("%s is %q, with room for %d lines", name, lines, cap(lines))
+			}
+		}
+	}
+}

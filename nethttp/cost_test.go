@@ -46,7 +46,7 @@ func serveTo(t testing.TB, h http.Handler) func() {
 }
 
 // TestAllocations bounds what a request costs beside the handler, with all
-// fields set: its partitions, and what of the fields is not ready.
+// fields set: its partitions, and the lines of the fields.
 func TestAllocations(t *testing.T) {
 	const most = 2
 	for name, policy := range map[string]ratelimit.Policy{"an allowed": generous, "a denied": spent} {

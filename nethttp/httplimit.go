@@ -76,9 +76,10 @@ type passage struct {
 var passages = sync.Pool{New: func() any { return new(passage) }}
 
 func (p *passage) end() {
-	if p.marked != nil {
+	if p.marked != nil && p.marked.Pattern != p.C.R.Pattern {
 		// A mux notes the pattern in the request that it gets. What is mounted
-		// further out reads it from its own.
+		// further out reads it from its own, which may be served elsewhere at the
+		// same time where no mux writes to it.
 		p.C.R.Pattern = p.marked.Pattern
 	}
 	if p.Done() {
