@@ -98,7 +98,7 @@ func (c *Call) Value(key any) any {
 
 // Begin decides a request, sets the rate-limit fields of the response, and
 // holds the request back if a leaky bucket says so. call must be a zero Call,
-// but for [Call.KnownBy].
+// but for [Call.KnownBy] or [Call.KnownByTurn].
 //
 // A request that has come through the same limiter already is let through
 // uncharged.

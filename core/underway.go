@@ -89,6 +89,17 @@ func addressOf(thing any) uintptr {
 // context of every request, which costs net/http a copy of the request.
 func (c *Call) KnownBy(identity any) { c.identity, c.address = identity, addressOf(identity) }
 
+// KnownByTurn is [Call.KnownBy] for what a framework uses for one request after
+// another, with a number that differs each time: should a handler still run when
+// its request is long over, the next ones are not taken for it. Two requests at
+// once are taken for one by a chance of 1 in 2^48 or less.
+func (c *Call) KnownByTurn(identity any, turn uint64) {
+	c.KnownBy(identity)
+	if c.address != 0 {
+		c.address ^= uintptr(turn * 0x9e3779b97f4a7c15) // odd, so that all turns of one address differ
+	}
+}
+
 // again reports whether the request of c has come through its limiter before.
 func (c *Call) again() bool {
 	if c.limiter.marked.Load() {

@@ -50,6 +50,24 @@ func TestKnownByItsHeader(t *testing.T) {
 	}
 }
 
+// TestKnownByItsTurn counts what comes in the same memory in another turn for
+// itself, though the first has not left.
+func TestKnownByItsTurn(t *testing.T) {
+	l, identity := mustNew(t, newModelStore(), ratelimit.Policy{Name: "p", Limit: ratelimit.PerHour(2)}), new(int)
+	for _, c := range []struct {
+		turn     uint64
+		proceeds bool
+		underWay int
+	}{{1, true, 1}, {1, true, 1}, {2, true, 2}, {1, true, 2}, {3, false, 2}, {2, true, 2}} {
+		call := new(ratelimit.Call)
+		call.KnownByTurn(identity, c.turn)
+		l.Begin(call, &fakeRequest{ctx: t.Context()}, http.Header{})
+		if call.Proceed() != c.proceeds || l.UnderWay() != c.underWay {
+			t.Errorf("turn %d proceeds: %t with %d under way, want %t with %d", c.turn, call.Proceed(), l.UnderWay(), c.proceeds, c.underWay)
+		}
+	}
+}
+
 // TestMarksWhereItMust marks the context of requests that can't be known
 // otherwise, or whose handlers need the Call.
 func TestMarksWhereItMust(t *testing.T) {

@@ -1,6 +1,7 @@
 package fiberlimit_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
 	"github.com/go-floodgate/floodgate/core/adapter"
@@ -368,5 +370,57 @@ func TestRestartRouting(t *testing.T) {
 	}
 	if n := len(script.Charges()); n != 1 {
 		t.Errorf("decided %d times, want once", n)
+	}
+}
+
+// TestHandlerLeftBehind has middleware answer before the rest of the chain has
+// returned, as timeouts do: the requests that follow on the connection, in the
+// same memory, are counted all the same.
+func TestHandlerLeftBehind(t *testing.T) {
+	l := newLimiter(t, memstore.New(), ratelimit.Policy{Name: "ip", Limit: ratelimit.FixedWindow(10, 24*time.Hour)})
+	limit, in, gate := fiberlimit.New(l), make(chan struct{}), make(chan struct{})
+	app := fiber.New(fiber.Config{DisableStartupMessage: true})
+	app.Use(func(c *fiber.Ctx) error {
+		if c.Path() != "/slow" {
+			return limit(c)
+		}
+		go func() { _ = limit(c) }()
+		<-in
+		return fiber.ErrRequestTimeout
+	})
+	app.Get("/slow", func(*fiber.Ctx) error {
+		close(in)
+		<-gate
+		return nil
+	})
+	app.Get("/", func(c *fiber.Ctx) error { return c.SendString("served") })
+	listener := fasthttputil.NewInmemoryListener()
+	served := make(chan error)
+	go func() { served <- app.Listener(listener) }()
+	conn, err := listener.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(conn)
+	for _, path := range []string{"/slow", "/", "/"} {
+		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: example.com\r\n\r\n", path); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+	if left := l.Peek(t.Context(), "ip:unknown").Result.Remaining; left != 7 {
+		t.Errorf("3 requests leave %d of 10", left)
+	}
+	close(gate)
+	_ = conn.Close()
+	if err := errors.Join(app.Shutdown(), <-served); err != nil {
+		t.Error(err)
 	}
 }

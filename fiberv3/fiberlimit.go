@@ -27,7 +27,8 @@ func New(l *ratelimit.Limiter, cfg ...Config) fiber.Handler {
 		p := passages.Get().(*passage)
 		p.places = places
 		defer p.end()
-		p.Call.KnownBy(c.RequestCtx()) // which all handlers share
+		request := c.RequestCtx() // which all handlers share, and the connection's next request has
+		p.Call.KnownByTurn(request, request.ID())
 		if !engine.Begin(&p.Passage, c, p, p) {
 			return p.Refuse(write)
 		}
