@@ -92,11 +92,15 @@ func (p *passage) end() {
 
 func (p *passage) Context() context.Context { return p.C.UserContext() }
 
-// RemoteAddr leaves the port out, which nobody needs.
+// RemoteAddr leaves the port out, which nobody needs. A peer on a Unix socket has
+// no address: it may have bound its end to a file with the name of one.
 func (p *passage) RemoteAddr() string {
 	addr := p.C.Context().RemoteAddr()
 	if tcp, ok := addr.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().String()
+	}
+	if _, ok := addr.(*net.UnixAddr); ok {
+		return ""
 	}
 	return addr.String()
 }

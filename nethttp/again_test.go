@@ -50,16 +50,23 @@ func TestServedAgain(t *testing.T) {
 }
 
 // TestMountedAroundAnotherWriter counts a request once though the limiter is
-// mounted twice and the response changes its header in between.
+// mounted twice, as two middlewares or one, and the response changes its header in
+// between.
 func TestMountedAroundAnotherWriter(t *testing.T) {
-	l, served := ten(t), 0
-	inner := httplimit.Wrap(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
-	server := httplimit.Wrap(l, http.TimeoutHandler(inner, time.Hour, ""))
-	for range 3 {
-		server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody))
-	}
-	if left := remaining(t, l); served != 3 || left != 7 {
-		t.Errorf("3 requests are served %d times and leave %d of 10", served, left)
+	for name, one := range map[string]bool{"two middlewares": false, "one": true} {
+		l, served := ten(t), 0
+		outer, inner := httplimit.New(l), httplimit.New(l)
+		if one {
+			inner = outer
+		}
+		handler := inner(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
+		server := outer(http.TimeoutHandler(handler, time.Hour, ""))
+		for range 3 {
+			server.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+		}
+		if left := remaining(t, l); served != 3 || left != 7 {
+			t.Errorf("%s: 3 requests are served %d times and leave %d of 10", name, served, left)
+		}
 	}
 }
 

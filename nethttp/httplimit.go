@@ -26,8 +26,9 @@ type Config = adapter.Config[Exchange]
 // New returns a middleware that limits requests with l. It panics if l is nil
 // or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
-	engine := adapter.New("httplimit", l, cfg).Mounted()
+	engine := adapter.New("httplimit", l, cfg)
 	return func(next http.Handler) http.Handler {
+		engine.Mounted()
 		mux, wraps := next.(*http.ServeMux)
 		routes := func(x Exchange) []string { return asked(l, mux, []string{x.R.Host}) }
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
