@@ -40,6 +40,10 @@ func clocks(floor float64, nanoseconds map[string]float64) map[string]float64 {
 
 // notes say, where a peer is ahead in a scenario, why, and what it gives up.
 var notes = map[string]map[string]string{
+	Churn: {
+		Httprate:  "a Go map of bare hashes without a seed or a cap: a new key makes no room and looks for nothing that could go",
+		Sethvargo: "has no cap: a new key makes no room, and what could go stays until a sweep that locks everything",
+	},
 	Heap: {
 		Httprate: "its keys are bare hashes without a seed, which clients can make collide, and it has no cap: all counts of a window go at once",
 	},

@@ -71,12 +71,18 @@ var expected = map[string]map[string]float64{
 
 // notes say, where a peer is ahead, why, and what it gives up.
 var notes = map[string]map[string]string{
-	"Echo v4": {Own: "sends no field at all, not even Retry-After: clients cannot tell what they have left or when to come back"},
+	"net/http": {Sethvargo: less, Ulule: less, Httprate: less, Throttled: less},
+	"chi":      {Httprate: less},
+	"Gin":      {Ulule: less},
+	"Echo v4":  {Own: "sends no field at all, not even Retry-After: clients cannot tell what they have left or when to come back"},
 	"Fiber v2": {
 		Own:        "sends 3 fields, and with a refusal Retry-After alone without a body; its clock is a second coarse",
 		OwnSliding: "sends 3 fields, and with a refusal Retry-After alone without a body; its clock is a second coarse",
 	},
 }
+
+// less is what those do that send the three X-RateLimit fields.
+const less = "sends 3 of the 5 fields, refuses with a line of text, and has no cap on keys"
 
 // Modules are the paths of the peers' and frameworks' modules.
 func Modules() []string {
