@@ -152,6 +152,35 @@ func TestDirectAndTheBreaker(t *testing.T) {
 	})
 }
 
+// A caller that leaves while a half-open breaker waits for its call alone must
+// not leave it waiting: nobody else would ever be let in. That a lone request
+// is what probes happens where calls that were given up are answered late.
+func TestDirectProbeLeaves(t *testing.T) {
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	s := lone(t, proxy.Addr, time.Minute)
+	b := s.router.first.breaker
+	for range failuresToOpen {
+		report, err := b.enter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		report(ErrTimeout)
+	}
+	if !b.refuses() {
+		t.Fatal("the breaker is not open")
+	}
+	redistest.Eventually(t, "the breaker is half-open", func() bool { return !b.refuses() })
+	proxy.Hold()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if err := s.Take(ctx, []ratelimit.Charge{charge("client", hourly, 1)}, make([]ratelimit.Result, 1)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Take: %v, want its context's error", err)
+	}
+	proxy.Release()
+	redistest.Eventually(t, "Redis is asked again", func() bool { return warm(s) })
+}
+
 // Answers that are lost, scripts that are forgotten.
 func TestDirectFaults(t *testing.T) {
 	server := redistest.Start(t)

@@ -229,7 +229,8 @@ func (l *lane) wasLeftBehind(b *batch) bool {
 }
 
 // exchange makes one call, as an errand. That its caller left early is not
-// Redis' failure; that of calls which several wait for is nobody.
+// Redis' failure; that of calls which several wait for is nobody. A half-open
+// breaker is told all the same, since it lets nobody in before it knows.
 func (l *lane) exchange(caller context.Context, e *errand, b *batch, r *runner) {
 	if err := l.enter(b); err != nil {
 		r.fail(err)
@@ -247,7 +248,7 @@ func (l *lane) exchange(caller context.Context, e *errand, b *batch, r *runner) 
 	b.report = nil
 	l.steady = err == nil && e.interruptible()
 	l.mu.Unlock()
-	if report != nil && !left {
+	if report != nil && (!left || l.breaker.probes()) {
 		report(err)
 	}
 	if left {
