@@ -145,24 +145,9 @@ func (d *denials) recall(ctx context.Context, r *request, results []ratelimit.Re
 			shard.mu.Unlock()
 			continue
 		}
-		if err := d.store.await(ctx, flight); err != nil {
+		if err := r.await(ctx, flight); err != nil {
 			return false, nil, err
 		}
-	}
-}
-
-// await waits until another caller is back, for no longer than a decision may
-// take.
-func (s *Store) await(ctx context.Context, flight chan struct{}) error {
-	timer := time.NewTimer(s.budget)
-	defer timer.Stop()
-	select {
-	case <-flight:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return ErrTimeout
 	}
 }
 

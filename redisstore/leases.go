@@ -118,7 +118,7 @@ func (l *leases) take(ctx context.Context, r *request, charges []ratelimit.Charg
 		case flight == nil:
 			return l.fetch(ctx, r, held, charges, results, ahead)
 		}
-		if err := l.store.await(ctx, flight); err != nil {
+		if err := r.await(ctx, flight); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,9 @@ type request struct {
 	ends  []int
 	keys  string
 	parts []part
+	// deadline is when the budget is over, set once some of it has gone on
+	// waiting for another caller.
+	deadline time.Time
 }
 
 // part is what a request asks of one place.
@@ -48,7 +51,7 @@ func (r *request) release() {
 		r.parts[i] = part{}
 	}
 	r.names, r.probe, r.ends, r.parts, r.keys = r.names[:0], r.probe[:0], r.ends[:0], r.parts[:0], ""
-	r.store = nil
+	r.store, r.deadline = nil, time.Time{}
 	requests.Put(r)
 }
 
@@ -159,15 +162,42 @@ func (r *request) take(ctx context.Context, results []ratelimit.Result) error {
 	return nil
 }
 
-// call sends a part and waits for its answer.
+// call sends a part and waits for its answer. One that has little time left
+// does not ask by itself: what it broke off would count as Redis' failure.
 func (r *request) call(ctx context.Context, p *part) error {
-	if p.lane.direct(ctx, p.call) {
+	if r.deadline.IsZero() && p.lane.direct(ctx, p.call) {
 		return r.answered(p)
 	}
 	if err := r.send(p); err != nil {
 		return err
 	}
-	return r.wait(ctx, p, r.store.budget)
+	return r.wait(ctx, p, r.left())
+}
+
+// left is how long the request may still take.
+func (r *request) left() time.Duration {
+	if r.deadline.IsZero() {
+		return r.store.budget
+	}
+	return time.Until(r.deadline)
+}
+
+// await waits until another caller is back, for no longer than the request may
+// take. What it waits does not come on top of its budget.
+func (r *request) await(ctx context.Context, flight chan struct{}) error {
+	if r.deadline.IsZero() {
+		r.deadline = time.Now().Add(r.store.budget)
+	}
+	timer := time.NewTimer(r.left())
+	defer timer.Stop()
+	select {
+	case <-flight:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return ErrTimeout
+	}
 }
 
 // sendAll sends adjustments and waits for all of them. The first error is

@@ -15,7 +15,7 @@ import (
 // more round trip. Between the two the others' keys are charged for a request
 // that is not admitted.
 func (r *request) takeSpread(ctx context.Context, results []ratelimit.Result) error {
-	deadline := time.Now().Add(r.store.budget)
+	deadline := time.Now().Add(r.left())
 	var failure error
 	for i := range r.parts {
 		p := &r.parts[i]
