@@ -56,7 +56,8 @@ func TestWaitingForOthersHasOneBudget(t *testing.T) {
 		c := charge("client", ratelimit.TokenBucket(10_000, time.Minute, 10_000), 5)
 		take(t, s, c)
 		var held *lease
-		for _, held = range s.leases.keys {
+		for _, only := range s.leases.keys {
+			held = only
 		}
 		held.asked = 1000 // it is hot
 		relay(t, func(flight chan struct{}) chan struct{} {
