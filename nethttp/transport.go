@@ -34,8 +34,11 @@ import (
 // takes long they follow at the pace of the quota, if that is known, or else
 // twice as many every quarter of a second. They go in the order they came. One
 // that would wait for longer than MaxWait or half the time to its deadline goes
-// out of turn: whether to refuse it is for the server to say. Of a server that
-// says nothing of quotas none of this is felt after its first response.
+// out of turn, and at once if no response is awaited that could change that:
+// whether to refuse it is for the server to say. Of a server that says nothing of
+// quotas none of this is felt after its first response. What has a quota of its
+// own on a host, such as its log-in, is told apart by Key: without that the
+// scarcest quota that a response names is what all requests are spread over.
 //
 // It remembers at most 256 hosts. It starts no goroutine that outlives a
 // request. Its fields must not be changed after its first use; it is then safe

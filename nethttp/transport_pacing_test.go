@@ -343,6 +343,24 @@ func TestOutOfTurn(t *testing.T) {
 
 // A request that is given up while it waits for its turn leaves the queue, and
 // the next one takes its place.
+// TestWaitsNotInVain sends a request at once whose turn can't come in time, by
+// what the server said last and nobody else is about to hear.
+func TestWaitsNotInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newLimitedServer(t, ratelimit.SlidingLog(3, 15*time.Minute), 1, 0)
+		client := &httplimit.Transport{Base: s, MaxWait: time.Minute}
+		start := time.Now()
+		for n := range 3 {
+			if status := sendGet(t, client); status != http.StatusOK {
+				t.Errorf("request %d of 3: status %d", n+1, status)
+			}
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("three requests of a quota of three took %v", took)
+		}
+	})
+}
+
 func TestGivenUpInTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gated{answer: make(chan int), fields: `RateLimit: "p";r=0;t=10`}

@@ -91,8 +91,8 @@ func (g *gate) wait(ctx context.Context, place *list.Element) (ticket, error) {
 			return g.pass(now), nil
 		} else if g.first(now) == place {
 			d := g.delay(now)
-			if d == 0 {
-				return g.pass(now), nil
+			if d == 0 || d > longest && g.underWay.Len() == 0 {
+				return g.pass(now), nil // what waiting does not help need not wait
 			}
 			longest = min(longest, d)
 		}

@@ -9,7 +9,8 @@ import (
 )
 
 const about = `A decision by a store, asked directly, from goroutines that each wait for their answer. All clients have 64 connections at most. Client and
-server share the cores, so the processor time per decision is what a larger machine would show. The far Redis is the same one behind a proxy.
+server share the cores, so the processor time per decision is what a larger machine would show. The far Redis is the same one behind a proxy
+that holds each direction back for half the time named, and rather longer: PING's row shows what it came to.
 redis_rate makes three calls for three policies, which are not decided as one.`
 
 // Section is what the results say of counting in Redis.

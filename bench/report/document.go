@@ -112,6 +112,10 @@ Floodgate beside other libraries, all measured in one run on one machine. Each i
 recommends for speed. Contenders take turns; numbers are medians over the rounds, and spreads are half the distance
 of the quartiles of the ratio. Times differ from machine to machine and from day to day; the ratios are what can be compared.
 
+Ratios in the tables are of the row's cost to Floodgate's. A promise stands in the row that it is about, and the list of promises has what
+exactly is promised (throughput, time, CPU, bytes), what was measured, and so what it is judged by. A ratio is the median of the rounds' own
+ratios, which is not the ratio of the medians: where machine and minute matter more than the library, the two may point in different directions.
+
 A row marked ‡ lies more than 30 % off what that library is known to need, counted in readings of the clock (or in
 PINGs), on the machine where the promises were made. Such a row is to be looked into, not to be relied on.
 
