@@ -74,6 +74,9 @@ func (a *access) ofClient(r *Request) verdict {
 	return unlisted
 }
 
+// partitionRoom is enough for the usual partition.
+const partitionRoom = 96
+
 func namesClient(lists []*AccessList, r *Request) bool {
 	for _, list := range lists {
 		if !list.networks.empty() && list.hasAddr(r.ClientIP()) {

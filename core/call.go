@@ -7,22 +7,22 @@ import (
 )
 
 // Call is one request on its way through one limiter. It is for the authors of
-// adapters, who make one per request (best as part of what they allocate
+// adapters, who take one per request (best as part of what they use
 // anyway), hand it to [Limiter.Begin], and act on what it says:
 //
+//	call.KnownBy(header)
+//	defer call.Leave()
 //	l.Begin(&call, source, header)
 //	if !call.Proceed() {
 //		// answer with call.Answer(), then
 //		call.Finish(0, false)
 //		return
 //	}
-//	// run the handler, with call as its context if call.Marks()
-//	call.Leave()
+//	// run the handler, with call as its context if call.Marks(), then
 //	call.Finish(status, panicked)
 //
-// Its methods are called by one goroutine, the request's. If it neither marks
-// nor settles, nothing refers to it after Leave, and a zero one can take its
-// place.
+// Its methods are called by one goroutine, the request's. If Leave says that
+// nothing refers to it any more, it may be used for another request.
 type Call struct {
 	context.Context
 	limiter *Limiter

@@ -5,12 +5,8 @@ import (
 	"time"
 )
 
-const (
-	// partitionRoom is enough for the usual two or three partitions.
-	partitionRoom = 96
-	// maxKept is the longest buffer that is kept for the next request.
-	maxKept = 4 << 10
-)
+// maxKept is the longest buffer that is kept for the next request.
+const maxKept = 4 << 10
 
 // work is what one decision needs beside its answer. It is pooled.
 type work struct {

@@ -31,9 +31,9 @@ const (
 
 // Speed lets a goroutine for each pass make calls for a while, on so many
 // processors, when they have made some for a quarter of that time: a heap that
-// is touched for the first time costs more than all else. Then they do it again for half as long with one call in 16 timed,
-// so that reading the clock takes no part in the first numbers. wrong is how
-// many calls were answered wrongly.
+// is touched for the first time costs more than all else. Then they do it again
+// for half as long with one call in 16 timed, so that reading the clock takes no
+// part in the first numbers. wrong is how many calls were answered wrongly.
 func Speed(processors int, d time.Duration, passes []Pass) (metrics map[string]float64, wrong int) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 	warm := time.Now()

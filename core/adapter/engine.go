@@ -70,9 +70,9 @@ func (e *Engine[C]) CheckRoutes(c C, list func(C) []string) {
 }
 
 // Passage is one request on its way through an [Engine]. An adapter takes a
-// zero one for each request, says what it is KnownBy, and gives it up with
-// [Passage.Done]. Its Call is
-// the context that the handler runs under if Marks is true.
+// zero one for each request, says by what its Call is known (see
+// [ratelimit.Call.KnownBy]), and gives it up with [Passage.Done]. The Call is the
+// context that the handler runs under if Marks is true.
 type Passage[C any] struct {
 	Call ratelimit.Call
 	// C is the framework's context, from Begin on.

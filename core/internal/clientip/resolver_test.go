@@ -354,3 +354,27 @@ func BenchmarkResolve(b *testing.B) {
 		})
 	}
 }
+
+// TestLooksOnAndOn notes a forwarding field that comes late, though not every
+// request is looked at by then.
+func TestLooksOnAndOn(t *testing.T) {
+	r := newResolver(t, "", "")
+	for n := range manyLooks {
+		if _, note := r.Resolve("192.0.2.1:80", only(xForwardedFor)); note != Nothing {
+			t.Fatalf("request %d: note %d without such a field", n+1, note)
+		}
+	}
+	noted := 0
+	const late = 64 * oneIn
+	for range late {
+		if _, note := r.Resolve("192.0.2.1:80", only(xForwardedFor, "198.51.100.1")); note == UntrustedForwarding {
+			noted++
+		}
+	}
+	if noted == 0 || noted == late {
+		t.Errorf("%d of %d late requests are noted, want some", noted, late)
+	}
+	if _, note := newResolver(t, "", "").Resolve("192.0.2.1:80", only(xForwardedFor, "198.51.100.1")); note != UntrustedForwarding {
+		t.Error("the first request is not noted")
+	}
+}
