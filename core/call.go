@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -24,20 +25,31 @@ import (
 // Its methods are called by one goroutine, the request's. If Leave says that
 // nothing refers to it any more, it may be used for another request.
 type Call struct {
+	// Context is set if it may be needed when the request has been decided.
 	context.Context
 	limiter *Limiter
 	outer   *Call
-	// refused holds the decision until Finish, for a refused request only.
-	refused  *work
+	// work holds the decision on a refused request until Finish. A Call that is
+	// kept has it for itself.
+	work     *work
 	settling *settling
-	// identity is what the request is known by, at place while its handler
-	// runs; the Call keeps its address from becoming another's.
+	// identity is what the request is known by, at place until it leaves; the
+	// Call keeps its address from becoming another's.
 	identity any
 	address  uintptr
 	place    place
 	proceed  bool
 	marks    bool
+	refused  bool
+	kept     bool
+	// deciding is set while Begin runs, which calls functions of the program's.
+	deciding bool
 }
+
+// Keep says that the Call will be used for one request after another, always
+// with the same limiter and source, as often as [Call.Leave] says that it is
+// free. It keeps the memory that a decision takes.
+func (c *Call) Keep() { c.kept = true }
 
 // Answer is what a refused request is answered with, beside the header fields
 // that [Limiter.Begin] has set.
@@ -97,20 +109,24 @@ func (c *Call) Value(key any) any {
 }
 
 // Begin decides a request, sets the rate-limit fields of the response, and
-// holds the request back if a leaky bucket says so. call must be a zero Call,
-// but for [Call.KnownBy] or [Call.KnownByTurn].
+// holds the request back if a leaky bucket says so. call must be a zero Call or a
+// free one, but for [Call.Keep] and [Call.KnownBy] or [Call.KnownByTurn].
 //
 // A request that has come through the same limiter already is let through
 // uncharged.
 func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
+	if call.limiter != l {
+		call.limiter = l
+	}
 	ctx := source.Context()
-	call.Context, call.limiter, call.proceed = ctx, l, true
-	if call.again() {
+	if call.proceed = true; call.enter(ctx) {
+		call.Context, call.outer = ctx, callOf(ctx)
 		l.diagnosis.once(CodeMountedTwice, "a request came through the same limiter twice and was counted once: mount it once")
 		return
 	}
-	w := l.newWork()
-	l.consider(ctx, source, w)
+	call.deciding = true
+	w := call.memory(source)
+	l.consider(ctx, w)
 	if w.decision.Allowed && w.decision.Delay > 0 {
 		if err := sleep(ctx, w.decision.Delay); err != nil {
 			w.cancel(err)
@@ -118,18 +134,43 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 			w.decision.elapse(w.decision.Delay)
 		}
 	}
-	room := l.headers.apply(header, &w.decision)
+	room := l.headers.apply(header, &w.decision, &w.text)
 	l.observe(ctx, w)
+	call.deciding = false
 	if w.decision.Allowed {
-		call.settling = w.settling(l)
-		l.release(w)
-		call.enter()
+		if settling := w.settling(l); settling != nil {
+			call.Context, call.settling = ctx, settling
+		}
+		call.mark(ctx)
+		call.done()
 		return
 	}
-	call.proceed, call.refused = false, w
+	call.proceed, call.refused = false, true
+	call.unknown()
 	a := &w.answer
 	a.room = room
 	a.ContentType, a.Body, a.Status = denialBody(a.Body[:0], &w.decision, source.Header("Accept"), &l.headers)
+}
+
+// memory returns what the decision is made in.
+func (c *Call) memory(source Source) *work {
+	if c.work == nil {
+		c.work = c.limiter.newWork()
+	}
+	if r := &c.work.request; r.limiter != c.limiter {
+		*r = Request{source: source, limiter: c.limiter}
+	}
+	return c.work
+}
+
+// done says that the decision is not needed any more.
+func (c *Call) done() {
+	if c.kept && !c.marks && c.settling == nil {
+		c.work.reset()
+		return
+	}
+	c.limiter.release(c.work)
+	c.work = nil
 }
 
 // Proceed reports whether the handler is to run.
@@ -138,19 +179,19 @@ func (c *Call) Proceed() bool { return c.proceed }
 // Answer returns what to answer a request that is not to proceed, until
 // [Call.Finish].
 func (c *Call) Answer() Answer {
-	if c.refused == nil {
+	if !c.refused {
 		return Answer{}
 	}
-	return c.refused.answer
+	return c.work.answer
 }
 
 // Decision returns the decision on a request that is not to proceed, until
 // [Call.Finish].
 func (c *Call) Decision() Decision {
-	if c.refused == nil {
+	if !c.refused {
 		return Decision{Allowed: c.proceed}
 	}
-	return c.refused.decision
+	return c.work.decision
 }
 
 // Settles reports whether [Call.Finish] needs the handler's status, so that an
@@ -162,9 +203,9 @@ func (c *Call) Settles() bool { return c.settling != nil && c.settling.byOutcome
 // ends by itself; after a handler that ran it does nothing unless
 // [Call.Settles].
 func (c *Call) Finish(status int, panicked bool) {
-	if c.refused != nil {
-		c.limiter.release(c.refused)
-		c.refused = nil
+	if c.refused {
+		c.refused = false
+		c.done()
 	}
 	s := c.settling
 	if !c.Settles() {
@@ -194,7 +235,7 @@ func (c *Call) Finish(status int, panicked bool) {
 
 // settling returns what may have to be changed, nil if nothing may.
 func (w *work) settling(l *Limiter) *settling {
-	if w.took == nil {
+	if w.took == nowhere {
 		return nil
 	}
 	var s *settling
@@ -205,15 +246,19 @@ func (w *work) settling(l *Limiter) *settling {
 			continue
 		}
 		if s == nil {
-			s = &settling{store: w.took, local: w.took != l.store}
+			s = &settling{store: l.store, local: w.took == fallbackStore}
+			if s.local {
+				s.store = l.fallback.store
+			}
 		}
 		s.byOutcome = s.byOutcome || !p.Counts.everything()
+		// The partition may lie in the memory of the decision.
 		charged := Adjustment{
-			Policy: charge.Policy, Partition: charge.Partition, Limit: charge.Limit,
+			Policy: charge.Policy, Partition: Partition(strings.Clone(string(charge.Partition))), Limit: charge.Limit,
 			At: result.At, Cost: charge.Cost,
 		}
 		if p.Settles {
-			s.reserved = append(s.reserved, l.reservation(w.took, p.Counts, charged))
+			s.reserved = append(s.reserved, l.reservation(s.store, p.Counts, charged))
 			continue
 		}
 		s.charged = append(s.charged, charged)

@@ -7,8 +7,13 @@ import (
 )
 
 // resolveClientIP finds the client's address and reports what is odd about it.
-func (l *Limiter) resolveClientIP(source Source) netip.Addr {
-	addr, note := l.clientIPs.Resolve(source.RemoteAddr(), source.Header)
+// Unless it looks at the request's fields it goes by the peer alone.
+func (l *Limiter) resolveClientIP(source Source, looks bool) netip.Addr {
+	var fields func(string) []string
+	if looks {
+		fields = source.Header
+	}
+	addr, note := l.clientIPs.Resolve(source.RemoteAddr(), fields)
 	if note == clientip.UntrustedForwarding {
 		l.diagnosis.once(CodeUntrustedForwarding, "a forwarding header was seen, but no proxy is trusted: "+
 			"if there is a proxy in front, name its network with ratelimit.TrustProxies")

@@ -10,9 +10,8 @@ import (
 )
 
 // consider decides one HTTP request into w.
-func (l *Limiter) consider(ctx context.Context, source Source, w *work) {
+func (l *Limiter) consider(ctx context.Context, w *work) {
 	r := &w.request
-	r.source, r.limiter = source, l
 	switch {
 	case l.access.apply(l.access.ofClient(r), &w.decision):
 	case exempt(l.exempt, r):
@@ -20,6 +19,7 @@ func (l *Limiter) consider(ctx context.Context, source Source, w *work) {
 	default:
 		l.considerPolicies(ctx, r, w)
 	}
+	w.unbound()
 	if l.observers != nil {
 		w.observed.Method = labelMethod(r.Method())
 		w.observed.Route = r.Route()
@@ -35,7 +35,7 @@ func (l *Limiter) considerPolicies(ctx context.Context, r *Request, w *work) {
 	case len(w.charges) == 0:
 		w.decision.Allowed, w.decision.Reason = true, reason
 	default:
-		w.seal()
+		w.seal(l.forgetful)
 		l.take(ctx, w)
 	}
 }
@@ -46,6 +46,13 @@ func (l *Limiter) considerPolicies(ctx context.Context, r *Request, w *work) {
 func (l *Limiter) ask(r *Request, w *work) (reason Reason, listed verdict) {
 	reason = ReasonNoPolicy
 	for _, p := range l.policies {
+		if p.plain && l.access == nil {
+			var ok bool
+			if w.keys, ok = p.Key.append(w.keys, r); ok {
+				w.ask(p, &p.fixed, 1, ModeEnforce)
+			}
+			continue
+		}
 		if !p.match.matches(r) {
 			l.checkRoute(p, p.match.needsRoute, r)
 			continue
@@ -122,7 +129,7 @@ func (l *Limiter) take(ctx context.Context, w *work) {
 	if l.timed {
 		start = time.Now()
 	}
-	w.took = l.store
+	w.took = ownStore
 	err := l.store.Take(ctx, w.charges, w.results)
 	if l.timed {
 		w.storeTime = time.Since(start)
@@ -140,12 +147,12 @@ func (l *Limiter) take(ctx context.Context, w *work) {
 
 func (w *work) cancel(err error) {
 	w.decision = Decision{Reason: ReasonCanceled, Err: err}
-	w.took = nil
+	w.took = nowhere
 }
 
 // degrade decides without the store: closed beats local beats open.
 func (l *Limiter) degrade(ctx context.Context, w *work, cause error) {
-	w.took = nil
+	w.took = nowhere
 	d := &w.decision
 	var closed, local bool
 	for i := range w.asked {
@@ -178,7 +185,7 @@ func (w *work) open() {
 		if w.guards(i) {
 			continue
 		}
-		w.decision.add(PolicyResult{PolicyLimit: w.asked[i].limit, Cost: w.charges[i].Cost, Result: Result{Allowed: true}})
+		w.decision.add(w.asked[i].limit, w.charges[i].Cost, &Result{Allowed: true})
 	}
 }
 
@@ -198,7 +205,7 @@ func (l *Limiter) takeLocally(ctx context.Context, w *work) {
 	clear(w.asked[n:])
 	w.asked, w.charges = w.asked[:n], w.charges[:n]
 	w.sizeResults()
-	w.took = l.fallback.store
+	w.took = fallbackStore
 	err := l.fallback.store.Take(ctx, w.charges, w.results)
 	switch {
 	case err == nil:
@@ -207,7 +214,7 @@ func (l *Limiter) takeLocally(ctx context.Context, w *work) {
 		w.cancel(err)
 	default:
 		l.storeFailed(ctx, &StoreFailure{Operation: "take", Fallback: true, Err: err})
-		w.took, w.localErr = nil, err
+		w.took, w.localErr = nowhere, err
 		w.asked, w.charges = all, charges
 		w.open()
 	}

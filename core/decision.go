@@ -142,27 +142,28 @@ func (d *Decision) Policies() []PolicyResult {
 	return d.inline[:d.count]
 }
 
-// add appends a result.
-func (d *Decision) add(p PolicyResult) {
-	switch {
-	case d.more != nil:
-		d.more = append(d.more, p)
-	case d.count < inlinePolicies:
-		d.inline[d.count] = p
-		d.count++
-	default:
-		d.more = append(d.inline[:d.count:d.count], p)
+// add appends the result of a charge under a limit.
+func (d *Decision) add(limit *PolicyLimit, cost int64, result *Result) {
+	if d.more != nil || d.count == inlinePolicies {
+		if d.more == nil {
+			d.more = d.inline[:d.count:d.count]
+		}
+		d.more = append(d.more, PolicyResult{PolicyLimit: limit, Cost: cost, Result: *result})
+		return
 	}
+	p := &d.inline[d.count]
+	if p.PolicyLimit != limit { // see work.reset
+		p.PolicyLimit = limit
+	}
+	p.Cost, p.Result = cost, *result
+	d.count++
 }
 
-// reset makes d a zero Decision: most of one has not been used.
+// reset makes d a zero Decision, but for what work.reset leaves and
+// work.bind sees to: its Policy and Tier, and the results beyond count.
 func (d *Decision) reset() {
-	clear(d.inline[:d.count])
 	d.count, d.Allowed, d.Reason, d.Degraded = 0, false, 0, false
 	d.Result, d.RetryAfter, d.Delay = Result{}, 0, 0
-	if d.Policy != "" {
-		d.Policy, d.Tier = "", ""
-	}
 	if d.Err != nil {
 		d.Err = nil
 	}

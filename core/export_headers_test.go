@@ -1,6 +1,9 @@
 package ratelimit
 
-import "net/http"
+import (
+	"net/http"
+	"sync"
+)
 
 // What the tests of fields and bodies, which lie outside the package because
 // they count with package algorithm, need of its inside.
@@ -19,13 +22,24 @@ func (d Decision) MadeOf(parts ...Part) *Decision {
 	for _, p := range parts {
 		limit := &PolicyLimit{Policy: p.Name, Limit: p.Limit, Hidden: p.Hidden, Shadow: p.Shadow}
 		limit.advert = newAdvert(p.Name, p.Limit)
-		d.add(PolicyResult{PolicyLimit: limit, Cost: p.Cost, Result: p.Result})
+		d.add(limit, p.Cost, &p.Result)
 	}
 	return &d
 }
 
-// Apply is apply.
-func (h HeaderConfig) Apply(header ResponseHeader, d *Decision) { h.apply(header, d) }
+// Apply is apply, ApplyAny applyAny.
+func (h HeaderConfig) Apply(header ResponseHeader, d *Decision) {
+	oneText.Lock()
+	defer oneText.Unlock()
+	h.apply(header, d, &oneText.text)
+}
+
+var oneText struct {
+	sync.Mutex
+	text [usualText]byte
+}
+
+func (h HeaderConfig) ApplyAny(header ResponseHeader, d *Decision) { h.applyAny(header, d) }
 
 // Validate is validate.
 func (h HeaderConfig) Validate() error { return h.validate() }

@@ -99,7 +99,7 @@ func (h *HeaderConfig) validate() error {
 
 // ResponseHeader is a response's header fields before they are sent. It is for
 // the authors of adapters; an [net/http.Header] is one and is written to in the
-// fastest way.
+// fastest way, and then a [CopyingHeader].
 type ResponseHeader interface {
 	// Get returns the value of the field: its lines joined by ", " if there
 	// are several, empty if there is none.
@@ -132,14 +132,22 @@ const (
 	fieldCount
 )
 
+const (
+	nameLimit     = "X-Ratelimit-Limit"
+	nameRemaining = "X-Ratelimit-Remaining"
+	nameReset     = "X-Ratelimit-Reset"
+	nameRateLimit = "Ratelimit"
+	namePolicy    = "Ratelimit-Policy"
+)
+
 // fieldNames are the names in the form in which net/http keys its map. Names of
 // fields are case-insensitive, and HTTP/2 sends them in lower case anyway.
 var fieldNames = [fieldCount]string{
-	fieldLimit:          "X-Ratelimit-Limit",
-	fieldRemaining:      "X-Ratelimit-Remaining",
-	fieldReset:          "X-Ratelimit-Reset",
-	fieldRateLimit:      "Ratelimit",
-	fieldPolicy:         "Ratelimit-Policy",
+	fieldLimit:          nameLimit,
+	fieldRemaining:      nameRemaining,
+	fieldReset:          nameReset,
+	fieldRateLimit:      nameRateLimit,
+	fieldPolicy:         namePolicy,
 	fieldDraftLimit:     "Ratelimit-Limit",
 	fieldDraftRemaining: "Ratelimit-Remaining",
 	fieldDraftReset:     "Ratelimit-Reset",

@@ -46,9 +46,25 @@ func (f *fields) set(i field, value string) {
 func (f *fields) unset(i field)  { f.sent &^= 1 << i }
 func (f *fields) remove(i field) { f.drop |= 1 << i }
 
-// apply sets the fields of d on a response, before its handler runs. It returns
-// room for more lines of the same response, if there is some.
-func (h *HeaderConfig) apply(header ResponseHeader, d *Decision) (room []string) {
+// apply sets the fields of d on a response, before its handler runs, and may use
+// text meanwhile. It returns room for more lines of the same response, if there
+// is some.
+func (h *HeaderConfig) apply(header ResponseHeader, d *Decision, text *[usualText]byte) (room []string) {
+	switch header := header.(type) {
+	case http.Header:
+		if h.applyUsual(header, d) {
+			return nil
+		}
+	case CopyingHeader:
+		if h.copyUsual(header, d, text) {
+			return nil
+		}
+	}
+	return h.applyAny(header, d)
+}
+
+// applyAny is apply for all fields there are.
+func (h *HeaderConfig) applyAny(header ResponseHeader, d *Decision) (room []string) {
 	var f fields
 	var t texts
 	var stack [192]byte

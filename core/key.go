@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/go-floodgate/floodgate/core/internal/clientip"
 )
 
 // KeyBuilder says whose quota a request uses: it builds the partition key of
@@ -16,7 +18,9 @@ type KeyBuilder struct {
 	parts []keyPart
 	// choose takes the first part that the request has instead of all.
 	choose bool
-	err    error
+	// address is whether it is that of ByIP alone.
+	address bool
+	err     error
 }
 
 // keyPart is one typed part of a key.
@@ -57,9 +61,11 @@ func keyOf(part keyPart) KeyBuilder { return KeyBuilder{parts: []keyPart{part}} 
 // ByIP is the client's address: a single IPv4 address, or an IPv6 /64; see
 // [TrustProxies] and [IPPrefixes].
 func ByIP() KeyBuilder {
-	return keyOf(keyPart{own: func(dst []byte, r *Request) ([]byte, bool) {
+	k := keyOf(keyPart{own: func(dst []byte, r *Request) ([]byte, bool) {
 		return r.appendClientIP(dst, kindIP), true
 	}})
+	k.address = true
+	return k
 }
 
 // ByUser is the user that the adapter's Config tells; without one it is the
@@ -216,7 +222,10 @@ func (k KeyBuilder) orDefault() KeyBuilder {
 // append appends the request's partition; ok is false if the policy is to be
 // left out, dst then holds what it held.
 func (k *KeyBuilder) append(dst []byte, r *Request) (_ []byte, ok bool) {
-	if k.choose {
+	switch {
+	case k.address:
+		return r.appendClientIP(dst, kindIP), true
+	case k.choose:
 		return k.appendFirst(dst, r)
 	}
 	start := len(dst)
@@ -297,5 +306,17 @@ func (k *KeyBuilder) needs() (all needs) {
 }
 
 func (r *Request) appendClientIP(dst []byte, kind string) []byte {
-	return appendIP(dst, kind, r.ClientIP(), r.limiter.ipv4Bits, r.limiter.ipv6Bits)
+	l := r.limiter
+	if r.has&hasIP == 0 {
+		looks := l.clientIPs.Looks()
+		if !looks && l.ipv4Bits == 32 {
+			// As most peers are: its text is what appendIP would make of it.
+			if host, ok := clientip.IPv4(r.source.RemoteAddr()); ok {
+				return append(append(append(dst, kind...), ':'), host...)
+			}
+		}
+		r.ip = l.resolveClientIP(r.source, looks)
+		r.has |= hasIP
+	}
+	return appendIP(dst, kind, r.ip, l.ipv4Bits, l.ipv6Bits)
 }

@@ -40,6 +40,8 @@ type Limiter struct {
 	underway underway
 
 	works sync.Pool
+	// forgetful is whether the stores keep no partitions.
+	forgetful bool
 }
 
 // New returns a Limiter that decides with store by the policies among the
@@ -124,6 +126,7 @@ func (c *config) finish() error {
 		return err
 	}
 	l.clientIPs = resolver
+	l.forgetful = forgets(l.store) && (l.fallback == nil || forgets(l.fallback.store))
 	return nil
 }
 

@@ -136,16 +136,15 @@ func (w *work) guard(p *policy, mode Mode, strikes bool) {
 	if p.penalty == nil || w.asked[len(w.asked)-1].limit.Shadow || guarded.Limit.Quota == 0 {
 		return
 	}
-	charge := Charge{Policy: p.Name, Partition: guarded.Partition, Limit: p.penalty.Limit, Cost: 1, Mode: ModePenalty}
+	partition, cost := guarded.Partition, int64(1)
 	if !strikes || guarded.Cost == 0 {
-		charge.Cost = 0
+		cost = 0
 	}
+	charge := w.ask(p, p.penalty, cost, ModePenalty)
 	if mode == ModePeek {
 		charge.Cost, charge.Mode = 0, ModePeek
 	}
-	w.ends = append(w.ends, len(w.keys))
-	w.asked = append(w.asked, asked{policy: p, limit: p.penalty})
-	w.charges = append(w.charges, charge)
+	charge.Partition, charge.Settles = partition, false
 }
 
 // guards reports whether the charge at i is a penalty's.

@@ -138,6 +138,9 @@ type policy struct {
 	// keyed is whether the Policy has a key of its own. With tiers the key is
 	// Tiers.By.
 	keyed bool
+	// plain is whether every request is charged 1 of the one limit there is,
+	// under its key, and nothing else has to be asked.
+	plain bool
 	// keyNeedsRoute is whether the key can't do without the route.
 	keyNeedsRoute bool
 	// replicas divide the limits of the fallback store; 0 if it is not asked.
@@ -200,6 +203,8 @@ func (p *policy) compile() (err error) {
 		}
 		p.fixed = p.limitOf("", p.Limit)
 	}
+	p.plain = len(p.match.patterns) == 0 && len(p.Exempt) == 0 && p.penalty == nil && p.endpoints == nil && p.costs == nil && p.Cost == nil &&
+		!p.keyNeedsRoute && !p.Shadow && p.fixed.watched == nil && !p.fixed.Limit.IsUnlimited()
 	return p.checkCosts()
 }
 

@@ -183,7 +183,7 @@ func (w *work) responsible() int {
 		if w.guards(i) || w.asked[i].limit.Shadow {
 			continue
 		}
-		if found < 0 || w.took != nil && w.binds(i, found) {
+		if found < 0 || w.took != nowhere && w.binds(i, found) {
 			found = i
 		}
 	}

@@ -13,7 +13,7 @@ const UnmatchedRoute = "unmatched"
 
 // Source is what an adapter shows of one request. Its methods are called while
 // the decision is made, at most once each unless said otherwise, and never
-// after.
+// after. What they return is not kept longer, but for the user and the account.
 type Source interface {
 	// Context is the request's own context.
 	Context() context.Context
@@ -23,7 +23,8 @@ type Source interface {
 	// framework's spelling and without its method; empty if no route does.
 	// known is false if the framework can't tell yet.
 	Route() (pattern string, known bool)
-	// RemoteAddr is the peer's address, with or without a port.
+	// RemoteAddr is the peer's address, with or without a port. It may be called
+	// several times.
 	RemoteAddr() string
 	// Header returns all lines of the request field with this canonical name,
 	// in order. It may be called several times.
@@ -58,12 +59,13 @@ const (
 	hasAccount
 )
 
-// reset makes r a zero Request.
+// reset makes r the next request of the same source.
 func (r *Request) reset() {
-	if r.has&^hasIP != 0 {
-		*r = Request{}
-	} else if r.source != nil {
-		r.source, r.limiter, r.ip, r.has = nil, nil, netip.Addr{}, 0
+	switch {
+	case r.has&^hasIP != 0:
+		*r = Request{source: r.source, limiter: r.limiter}
+	case r.has != 0:
+		r.ip, r.has = netip.Addr{}, 0
 	}
 }
 
@@ -107,7 +109,8 @@ func (r *Request) knownRoute() (route string, known bool) {
 // socket).
 func (r *Request) ClientIP() netip.Addr {
 	if r.has&hasIP == 0 {
-		r.ip = r.limiter.resolveClientIP(r.source)
+		l := r.limiter
+		r.ip = l.resolveClientIP(r.source, l.clientIPs.Looks())
 		r.has |= hasIP
 	}
 	return r.ip

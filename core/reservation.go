@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 )
 
 // Settle says what the request that ctx belongs to has really cost under the
@@ -101,10 +100,8 @@ type Reservation struct {
 	forgone bool
 }
 
-// reservation makes a Reservation of a charge. The partition lies in the memory
-// of the request.
+// reservation makes a Reservation of a charge.
 func (l *Limiter) reservation(store Store, counts Outcome, charged Adjustment) *Reservation {
-	charged.Partition = Partition(strings.Clone(string(charged.Partition)))
 	return &Reservation{
 		limiter: l, store: store, local: store != l.store, counts: counts,
 		turn: make(chan struct{}, 1), charged: []Adjustment{charged},

@@ -136,6 +136,7 @@ func (l *Limiter) considerKey(ctx context.Context, key Partition, n int64, mode 
 	}
 	w, reason := l.newWork(), ReasonNoPolicy
 	if l.access.apply(l.access.ofPartition(key), &w.decision) {
+		w.unbound()
 		l.observe(ctx, w)
 		return w
 	}
@@ -158,8 +159,7 @@ func (l *Limiter) considerKey(ctx context.Context, key Partition, n int64, mode 
 		if limit.Shadow && mode == ModeEnforce {
 			chargeMode = ModeShadow
 		}
-		w.ask(p, limit, n, chargeMode)
-		w.charges[len(w.charges)-1].Partition = key
+		w.ask(p, limit, n, chargeMode).Partition = key
 		w.guard(p, mode, strikes)
 	}
 	if len(w.charges) == 0 {
@@ -168,6 +168,7 @@ func (l *Limiter) considerKey(ctx context.Context, key Partition, n int64, mode 
 		w.sizeResults()
 		l.take(ctx, w)
 	}
+	w.unbound()
 	l.observe(ctx, w)
 	return w
 }

@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"math"
+	"reflect"
 	"time"
 )
 
@@ -115,6 +116,22 @@ type Adjustment struct {
 // Key returns the key the adjustment is for.
 func (a *Adjustment) Key() Key {
 	return Key{Policy: a.Policy, Partition: a.Partition, Algorithm: a.Limit.Algorithm, Window: a.Limit.Window}
+}
+
+// Forgetful is a [Store] that keeps nothing of the text of a [Partition] when
+// Take has returned, not even a part of it. Its partitions may lie in memory
+// that is used again for the next request, which saves an allocation for each.
+// Forgets returns the Store itself: a Store made of a forgetful one by embedding
+// it, which may well keep partitions, is thereby not taken for one.
+type Forgetful interface {
+	Store
+	Forgets() Store
+}
+
+// forgets reports whether a store is forgetful.
+func forgets(store Store) bool {
+	f, ok := store.(Forgetful)
+	return ok && reflect.TypeOf(store).Comparable() && f.Forgets() == store
 }
 
 // Store keeps the counts behind a [Limiter]. It must be safe for concurrent

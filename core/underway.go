@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"reflect"
 	"sync/atomic"
 )
@@ -41,19 +42,28 @@ func (u *underway) has(address uintptr) bool {
 	return false
 }
 
-// enter notes an address and returns its place, 0 if there is no room.
-func (u *underway) enter(address uintptr) place {
+// enter notes an address that is not there, and returns its place, 0 if there is
+// no room. (Nobody else enters the same one meanwhile: it is one request's.)
+func (u *underway) enter(address uintptr) (p place, there bool) {
 	if address == 0 {
-		return 0
+		return 0, false
 	}
 	index := u.group(address)
-	group := &u.groups[index]
+	group, free := &u.groups[index], groupSize
 	for i := range group {
-		if group[i].Load() == 0 && group[i].CompareAndSwap(0, address) {
-			return place(index*groupSize+uint64(i)) + 1
+		switch group[i].Load() {
+		case address:
+			return 0, true
+		case 0:
+			free = min(free, i)
 		}
 	}
-	return 0
+	for i := free; i < groupSize; i++ {
+		if group[i].Load() == 0 && group[i].CompareAndSwap(0, address) {
+			return place(index*groupSize+uint64(i)) + 1, false
+		}
+	}
+	return 0, false
 }
 
 func (u *underway) leave(p place) { u.groups[(p-1)/groupSize][(p-1)%groupSize].Store(0) }
@@ -100,34 +110,37 @@ func (c *Call) KnownByTurn(identity any, turn uint64) {
 	}
 }
 
-// again reports whether the request of c has come through its limiter before.
-func (c *Call) again() bool {
-	if c.limiter.marked.Load() {
-		c.outer = callOf(c.Context)
-		for outer := c.outer; outer != nil; outer = outer.outer {
-			if outer.limiter == c.limiter {
+// enter makes the request known by its identity until it leaves, and reports
+// whether it has come through its limiter before. Its identity isn't enough if
+// the handler is to find the Call in its context, or if the limiter is mounted
+// in several places, since middleware between them may give the response another
+// header.
+func (c *Call) enter(ctx context.Context) (again bool) {
+	l := c.limiter
+	if l.marked.Load() {
+		for outer := callOf(ctx); outer != nil; outer = outer.outer {
+			if outer.limiter == l {
 				return true
 			}
 		}
 	}
-	return c.limiter.underway.has(c.address)
+	if l.reserves || l.mounts.Load() > 1 {
+		return l.underway.has(c.address)
+	}
+	c.place, again = l.underway.enter(c.address)
+	return again
 }
 
-// enter makes the request known while its handler runs: by its identity, or by
-// its context if that isn't enough. It isn't if the handler is to find the Call
-// there, or if the limiter is mounted in several places, since middleware
-// between them may give the response another header.
-func (c *Call) enter() {
-	l := c.limiter
-	if !l.reserves && l.mounts.Load() < 2 {
-		if c.place = l.underway.enter(c.address); c.place != 0 {
-			return
-		}
+// mark makes the request known by its context while its handler runs, if its
+// identity isn't enough.
+func (c *Call) mark(ctx context.Context) {
+	if c.place != 0 {
+		return
 	}
-	if !l.marked.Load() {
+	if l := c.limiter; !l.marked.Load() {
 		l.marked.Store(true)
 	}
-	c.outer, c.marks = callOf(c.Context), true
+	c.Context, c.outer, c.marks = ctx, callOf(ctx), true
 }
 
 // Marks reports whether the handler has to run with the Call as its context.
@@ -136,18 +149,31 @@ func (c *Call) Marks() bool { return c.marks }
 // Leave says that the handler has returned or panicked: the request is not
 // known by its identity any more, which may belong to another one from now on.
 // Again it does nothing. It reports whether nothing refers to the Call, which
-// then is a zero one.
+// then may be used for another request.
 func (c *Call) Leave() (free bool) {
+	c.unknown()
+	if c.identity != nil {
+		c.identity, c.address = nil, 0
+	}
+	if c.deciding {
+		c.deciding, c.work = false, nil // somebody's function has panicked in the midst of it
+	}
+	if c.marks || c.settling != nil || c.refused {
+		return false
+	}
+	if c.Context != nil {
+		c.Context, c.outer = nil, nil
+	}
+	if !c.kept {
+		c.limiter, c.proceed = nil, false
+	}
+	return true
+}
+
+// unknown gives up the place of the request, if it has one.
+func (c *Call) unknown() {
 	if c.place != 0 {
 		c.limiter.underway.leave(c.place)
 		c.place = 0
 	}
-	if c.identity != nil {
-		c.identity, c.address = nil, 0
-	}
-	if c.marks || c.settling != nil || c.refused != nil {
-		return false
-	}
-	c.Context, c.limiter, c.outer, c.proceed = nil, nil, nil, false
-	return true
 }

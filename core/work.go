@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"math/bits"
 	"time"
+	"unsafe" //nolint:depguard // see seal
 )
 
 // maxKept is the longest buffer that is kept for the next request.
@@ -17,17 +18,31 @@ type work struct {
 	charges  []Charge
 	results  []Result
 	decision Decision
+	// text is room for that of a field.
+	text [usualText]byte
 	// answer is what a refused request is answered with; its Body is room for
 	// the next one.
 	answer Answer
 	// observed is what observers are shown.
 	observed Observation
 	// took is the store that took the charges, storeTime how long it took.
-	took      Store
+	took      taker
 	storeTime time.Duration
+	// bound is whether the decision has a binding policy, inPlace whether the
+	// partitions lie in keys.
+	bound, inPlace bool
 	// localErr is why the fallback store failed as well.
 	localErr error
 }
+
+// taker says which store took the charges.
+type taker uint8
+
+const (
+	nowhere taker = iota
+	ownStore
+	fallbackStore
+)
 
 // asked is what belongs to the charge with the same index.
 type asked struct {
@@ -37,12 +52,22 @@ type asked struct {
 
 func (l *Limiter) newWork() *work { return l.works.Get().(*work) }
 
-// release gives w back. Nothing that came from the request stays in it. A
-// pointer is written only where there is one: while garbage is collected each
-// such write has to be noted.
+// release gives w back. Nothing that came from the request stays in it.
 func (l *Limiter) release(w *work) {
-	for i := range w.charges {
-		w.charges[i].Partition = ""
+	w.reset()
+	w.request = Request{}
+	l.works.Put(w)
+}
+
+// reset makes w ready for the next request of the same source. While garbage is
+// collected each write of a pointer has to be noted, so that none is written
+// which is likely to be the same the next time: not those to a policy and its
+// limit, and so the charges made of them.
+func (w *work) reset() {
+	if !w.inPlace {
+		for i := range w.charges {
+			w.charges[i].Partition = ""
+		}
 	}
 	w.request.reset()
 	w.decision.reset()
@@ -52,7 +77,7 @@ func (l *Limiter) release(w *work) {
 	if cap(w.answer.Body) > maxKept {
 		w.answer.Body = nil
 	}
-	if l.observers != nil {
+	if w.observed.Decision != nil {
 		w.observed = Observation{}
 	}
 	if cap(w.keys) > maxKept {
@@ -60,32 +85,69 @@ func (l *Limiter) release(w *work) {
 	}
 	w.keys, w.ends, w.asked = w.keys[:0], w.ends[:0], w.asked[:0]
 	w.charges, w.results = w.charges[:0], w.results[:0]
-	w.took, w.storeTime = nil, 0
+	w.took, w.storeTime, w.bound = nowhere, 0, false
 	if w.localErr != nil {
 		w.localErr = nil
 	}
-	l.works.Put(w)
 }
 
 // ask adds a charge whose partition has been appended to w.keys.
-func (w *work) ask(p *policy, limit *PolicyLimit, cost int64, mode Mode) {
+func (w *work) ask(p *policy, limit *PolicyLimit, cost int64, mode Mode) *Charge {
 	w.ends = append(w.ends, len(w.keys))
-	w.asked = append(w.asked, asked{policy: p, limit: limit})
-	w.charges = append(w.charges, Charge{Policy: p.Name, Limit: limit.Limit, Cost: cost, Mode: mode, Settles: p.settles})
+	n := len(w.asked)
+	if n < cap(w.asked) && n < cap(w.charges) {
+		w.asked, w.charges = w.asked[:n+1], w.charges[:n+1]
+	} else {
+		w.asked, w.charges = append(w.asked, asked{}), append(w.charges, Charge{})
+	}
+	charge := &w.charges[n]
+	if a := &w.asked[n]; a.policy != p || a.limit != limit {
+		*a = asked{policy: p, limit: limit}
+		*charge = Charge{Policy: p.Name, Limit: limit.Limit, Settles: p.settles}
+	}
+	charge.Cost, charge.Mode = cost, mode
+	return charge
 }
 
-// seal makes the partitions out of w.keys, as parts of one string.
-func (w *work) seal() {
-	all, start := string(w.keys), 0
+// seal makes the partitions out of w.keys, as parts of one string: of one that
+// lies in w.keys itself if the stores keep none.
+func (w *work) seal(inPlace bool) {
+	var all string
+	if w.inPlace = inPlace; inPlace {
+		all = unsafe.String(unsafe.SliceData(w.keys), len(w.keys))
+	} else {
+		all = string(w.keys)
+	}
+	start := 0
 	for i, end := range w.ends {
+		partition := Partition(all[start:end])
 		if w.guards(i) {
-			w.charges[i].Partition = w.charges[i-1].Partition
-			continue
+			partition = w.charges[i-1].Partition
+		} else {
+			start = end
 		}
-		w.charges[i].Partition = Partition(all[start:end])
-		start = end
+		if c := &w.charges[i]; c.Partition != partition { // see reset
+			c.Partition = partition
+		}
 	}
 	w.sizeResults()
+}
+
+// bind makes a limit the binding one of the decision, which else has none: see
+// unbound.
+func (w *work) bind(limit *PolicyLimit) {
+	d := &w.decision
+	if w.bound = true; d.Policy != limit.Policy || d.Tier != limit.Tier {
+		d.Policy, d.Tier = limit.Policy, limit.Tier
+	}
+}
+
+// unbound takes off what an earlier decision has left, when a decision has been
+// made.
+func (w *work) unbound() {
+	if d := &w.decision; !w.bound && d.Policy != "" {
+		d.Policy, d.Tier = "", ""
+	}
 }
 
 func (w *work) sizeResults() {
@@ -110,7 +172,7 @@ func (w *work) conclude() {
 			continue
 		}
 		charge, result := &w.charges[i], &w.results[i]
-		d.add(PolicyResult{PolicyLimit: w.asked[i].limit, Cost: charge.Cost, Result: *result})
+		d.add(w.asked[i].limit, charge.Cost, result)
 		if charge.Mode != ModeEnforce && charge.Mode != ModePeek || w.asked[i].limit.Shadow {
 			continue
 		}
@@ -134,7 +196,7 @@ func (w *work) conclude() {
 	}
 	limit := w.asked[binding].limit
 	if !limit.Hidden {
-		d.Policy, d.Tier = limit.Policy, limit.Tier
+		w.bind(limit)
 	} else if d.Allowed {
 		return
 	}

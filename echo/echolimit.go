@@ -19,12 +19,16 @@ type Config = adapter.Config[echo.Context]
 // or a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 	engine, known := adapter.New("echolimit", l, cfg).Mounted(), new(routes)
+	passages := sync.Pool{New: func() any {
+		p := &passage{known: known}
+		p.Keep()
+		return p
+	}}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			engine.CheckRoutes(c, routesAround)
 			p := passages.Get().(*passage)
-			p.known = known
-			defer p.end()
+			defer p.end(&passages)
 			header := c.Response().Header()
 			p.Call.KnownBy(header) // which those hand on that wrap a ResponseWriter
 			if !engine.Begin(&p.Passage, c, p, header) {
@@ -58,12 +62,9 @@ type passage struct {
 	known *routes
 }
 
-var passages = sync.Pool{New: func() any { return new(passage) }}
-
-func (p *passage) end() {
+func (p *passage) end(free *sync.Pool) {
 	if p.Done() {
-		p.known = nil
-		passages.Put(p)
+		free.Put(p)
 	}
 }
 

@@ -19,11 +19,16 @@ type Config = adapter.Config[*echo.Context]
 // or a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 	engine := adapter.New("echolimit", l, cfg).Mounted()
+	passages := sync.Pool{New: func() any {
+		p := new(passage)
+		p.Keep()
+		return p
+	}}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c *echo.Context) error {
 			engine.CheckRoutes(c, routesAround)
 			p := passages.Get().(*passage)
-			defer p.end()
+			defer p.end(&passages)
 			header := c.Response().Header()
 			p.Call.KnownBy(header) // which those hand on that wrap a ResponseWriter
 			if !engine.Begin(&p.Passage, c, p, header) {
@@ -60,11 +65,9 @@ type passage struct {
 	adapter.Passage[*echo.Context]
 }
 
-var passages = sync.Pool{New: func() any { return new(passage) }}
-
-func (p *passage) end() {
+func (p *passage) end(free *sync.Pool) {
 	if p.Done() {
-		passages.Put(p)
+		free.Put(p)
 	}
 }
 

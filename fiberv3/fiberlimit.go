@@ -22,11 +22,15 @@ type Config = adapter.Config[fiber.Ctx]
 // a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) fiber.Handler {
 	engine, places := adapter.New("fiberlimit", l, adapter.Cloned(cfg)).Mounted(), new(places)
+	passages := sync.Pool{New: func() any {
+		p := &passage{places: places}
+		p.Keep()
+		return p
+	}}
 	return func(c fiber.Ctx) error {
 		engine.CheckRoutes(c, routesAround)
 		p := passages.Get().(*passage)
-		p.places = places
-		defer p.end()
+		defer p.end(&passages)
 		request := c.RequestCtx() // which all handlers share, and the connection's next request has
 		p.Call.KnownByTurn(request, request.ID())
 		if !engine.Begin(&p.Passage, c, p, p) {
@@ -81,12 +85,10 @@ type passage struct {
 	fields fields
 }
 
-var passages = sync.Pool{New: func() any { return new(passage) }}
-
-func (p *passage) end() {
+func (p *passage) end(free *sync.Pool) {
+	p.fields = unknown
 	if p.Done() {
-		p.places, p.fields = nil, unknown
-		passages.Put(p)
+		free.Put(p)
 	}
 }
 

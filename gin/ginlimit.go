@@ -18,12 +18,17 @@ type Config = adapter.Config[*gin.Context]
 // or a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) gin.HandlerFunc {
 	engine := adapter.New("ginlimit", l, cfg).Mounted()
+	passages := sync.Pool{New: func() any {
+		p := new(passage)
+		p.Keep()
+		return p
+	}}
 	return func(c *gin.Context) {
 		p := passages.Get().(*passage)
-		defer end(p)
+		defer p.end(&passages)
 		header := c.Writer.Header()
 		p.Call.KnownBy(header) // which all of Gin's writers share
-		if !engine.Begin(p, c, (*view)(c), header) {
+		if !engine.Begin(&p.Passage, c, p, header) {
 			c.Abort()
 			if err := p.Refuse(write); err != nil {
 				_ = c.Error(err)
@@ -34,7 +39,7 @@ func New(l *ratelimit.Limiter, cfg ...Config) gin.HandlerFunc {
 			c.Request = c.Request.WithContext(&p.Call)
 		}
 		if p.Settles() {
-			settle(c, p)
+			settle(c, &p.Passage)
 		} else {
 			c.Next()
 		}
@@ -56,22 +61,19 @@ func write(c *gin.Context, answer ratelimit.Answer) error {
 	return err
 }
 
-// passage is one request on its way.
-type passage = adapter.Passage[*gin.Context]
+// passage is one request on its way, and its own view.
+type passage struct {
+	adapter.Passage[*gin.Context]
+}
 
-var passages = sync.Pool{New: func() any { return new(passage) }}
-
-func end(p *passage) {
+func (p *passage) end(free *sync.Pool) {
 	if p.Done() {
-		passages.Put(p)
+		free.Put(p)
 	}
 }
 
-// view shows a gin.Context to the engine.
-type view gin.Context
-
-func (v *view) Context() context.Context    { return v.Request.Context() }
-func (v *view) Method() string              { return v.Request.Method }
-func (v *view) Route() (string, bool)       { return (*gin.Context)(v).FullPath(), true }
-func (v *view) RemoteAddr() string          { return v.Request.RemoteAddr }
-func (v *view) Header(name string) []string { return v.Request.Header[name] }
+func (p *passage) Context() context.Context    { return p.C.Request.Context() }
+func (p *passage) Method() string              { return p.C.Request.Method }
+func (p *passage) Route() (string, bool)       { return p.C.FullPath(), true }
+func (p *passage) RemoteAddr() string          { return p.C.Request.RemoteAddr }
+func (p *passage) Header(name string) []string { return p.C.Request.Header[name] }

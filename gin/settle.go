@@ -4,10 +4,12 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/go-floodgate/floodgate/core/adapter"
 )
 
 // settle runs the rest of the chain and notes how it ended.
-func settle(c *gin.Context, p *passage) {
+func settle(c *gin.Context, p *adapter.Passage[*gin.Context]) {
 	panicked := true
 	defer func() {
 		if panicked {
@@ -35,7 +37,7 @@ func pending(c *gin.Context) bool {
 // status. If none comes, what was charged stays.
 type telling struct {
 	gin.ResponseWriter
-	passage *passage
+	passage *adapter.Passage[*gin.Context]
 }
 
 // Unwrap is for http.ResponseController.

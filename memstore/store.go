@@ -94,3 +94,6 @@ func New(opts ...Option) *Store {
 	s.table.Store(newTable(secret, o.maxKeys, &s.clock))
 	return s
 }
+
+// Forgets says that the store keeps no partition; see [ratelimit.Forgetful].
+func (s *Store) Forgets() ratelimit.Store { return s }

@@ -31,13 +31,17 @@ func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
 		engine.Mounted()
 		mux, wraps := next.(*http.ServeMux)
 		routes := func(x Exchange) []string { return asked(l, mux, []string{x.R.Host}) }
+		passages := sync.Pool{New: func() any {
+			p := &passage{mux: mux}
+			p.Keep()
+			return p
+		}}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if wraps {
 				engine.CheckRoutes(Exchange{W: w, R: r}, routes)
 			}
 			p := passages.Get().(*passage)
-			p.mux = mux
-			defer p.end()
+			defer p.end(&passages)
 			header := w.Header()
 			p.Call.KnownBy(header) // which those hand on that wrap a ResponseWriter
 			if !engine.Begin(&p.Passage, Exchange{W: w, R: r}, p, header) {
@@ -74,18 +78,18 @@ type passage struct {
 	marked *http.Request
 }
 
-var passages = sync.Pool{New: func() any { return new(passage) }}
-
-func (p *passage) end() {
-	if p.marked != nil && p.marked.Pattern != p.C.R.Pattern {
-		// A mux notes the pattern in the request that it gets. What is mounted
-		// further out reads it from its own, which may be served elsewhere at the
-		// same time where no mux writes to it.
-		p.C.R.Pattern = p.marked.Pattern
+func (p *passage) end(free *sync.Pool) {
+	if p.marked != nil {
+		if p.marked.Pattern != p.C.R.Pattern {
+			// A mux notes the pattern in the request that it gets. What is mounted
+			// further out reads it from its own, which may be served elsewhere at the
+			// same time where no mux writes to it.
+			p.C.R.Pattern = p.marked.Pattern
+		}
+		p.marked = nil
 	}
 	if p.Done() {
-		p.mux, p.marked = nil, nil
-		passages.Put(p)
+		free.Put(p)
 	}
 }
 

@@ -69,8 +69,8 @@ func (e *Engine[C]) CheckRoutes(c C, list func(C) []string) {
 	_ = e.limiter.CheckRoutes(list(c)...) // which logs it
 }
 
-// Passage is one request on its way through an [Engine]. An adapter takes a
-// zero one for each request, says by what its Call is known (see
+// Passage is one request on its way through an [Engine]. An adapter takes a zero
+// one or a used one for each request, says by what its Call is known (see
 // [ratelimit.Call.KnownBy]), and gives it up with [Passage.Done]. The Call is the
 // context that the handler runs under if Marks is true.
 type Passage[C any] struct {
@@ -80,12 +80,23 @@ type Passage[C any] struct {
 
 	engine *Engine[C]
 	view   View
+	kept   bool
+}
+
+// Keep says that p will be used for one request after another, as often as
+// [Passage.Done] says that it may, always with the same engine and view. It
+// then keeps what a decision takes; see [ratelimit.Call.Keep].
+func (p *Passage[C]) Keep() {
+	p.kept = true
+	p.Call.Keep()
 }
 
 // Begin decides a request and sets the rate-limit fields of its response. It
 // reports whether the handler is to run; if not, call [Passage.Refuse].
 func (e *Engine[C]) Begin(p *Passage[C], c C, view View, header ratelimit.ResponseHeader) (proceed bool) {
-	p.engine, p.view, p.C = e, view, c
+	if p.C = c; !p.kept || p.engine != e {
+		p.engine, p.view = e, view
+	}
 	if e.config.Skip != nil && e.config.Skip(c) || preflight(view) {
 		return true
 	}
@@ -111,7 +122,7 @@ func (p *Passage[C]) Done() (free bool) {
 		return false
 	}
 	var none C
-	p.C, p.view = none, nil
+	p.C = none
 	return true
 }
 

@@ -93,12 +93,20 @@ func parseAddr(text string) (netip.Addr, bool) {
 // numbers (RFC 6943, section 3.1.1: no leading zeros), and perhaps a port in
 // digits. Of all else it knows nothing.
 func parseIPv4(text string) (netip.Addr, bool) {
-	var octets [4]byte
+	octets, _, ok := cutIPv4(text)
+	if !ok {
+		return netip.Addr{}, false
+	}
+	return netip.AddrFrom4(octets), true
+}
+
+// cutIPv4 is parseIPv4, and says where the address ends and the port begins.
+func cutIPv4(text string) (octets [4]byte, end int, ok bool) {
 	at := 0
 	for n := range octets {
 		if n > 0 {
 			if at == len(text) || text[at] != '.' {
-				return netip.Addr{}, false
+				return octets, 0, false
 			}
 			at++
 		}
@@ -108,14 +116,11 @@ func parseIPv4(text string) (netip.Addr, bool) {
 			at++
 		}
 		if at == start || value > 255 || text[start] == '0' && at > start+1 {
-			return netip.Addr{}, false
+			return octets, 0, false
 		}
 		octets[n] = byte(value)
 	}
-	if at < len(text) && !isPort(text[at:]) {
-		return netip.Addr{}, false
-	}
-	return netip.AddrFrom4(octets), true
+	return octets, at, at == len(text) || isPort(text[at:])
 }
 
 // isPort reports whether s is ":" and a port of RFC 7239, section 6.2: up to

@@ -110,9 +110,6 @@ func (r *Resolver) Resolve(peer string, header func(name string) []string) (neti
 	addr, ok := parseAddr(peer)
 	switch {
 	case r.trusted.empty():
-		if !r.looks() {
-			return Normalise(addr), Nothing
-		}
 		return Normalise(addr), r.note(header)
 	case !ok || header == nil || !r.trusted.contains(addr):
 		return Normalise(addr), Nothing
@@ -136,12 +133,27 @@ const (
 	oneIn     = 64
 )
 
-func (r *Resolver) looks() bool {
+// Looks reports whether the next request is to be resolved with its fields. If
+// it is not, its client is the peer.
+func (r *Resolver) Looks() bool {
+	if !r.trusted.empty() {
+		return true
+	}
 	if r.looked.Load() < manyLooks {
 		r.looked.Add(1)
 		return true
 	}
 	return rand.Uint32()%oneIn == 0 //nolint:gosec // it decides nothing
+}
+
+// IPv4 returns the address in the text of a peer, with or without a port, if it
+// is an IPv4 address as [netip.Addr.String] would write it: then it is what
+// Resolve would return without fields.
+func IPv4(peer string) (host string, ok bool) {
+	if _, end, ok := cutIPv4(peer); ok {
+		return peer[:end], true
+	}
+	return "", false
 }
 
 func (r *Resolver) note(header func(name string) []string) Note {
