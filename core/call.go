@@ -134,14 +134,20 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 			w.decision.elapse(w.decision.Delay)
 		}
 	}
-	room := l.headers.apply(header, &w.decision, &w.text)
-	l.observe(ctx, w)
+	room := l.headers.apply(header, &w.decision, &w.room)
+	if l.watched {
+		l.observe(ctx, w)
+	}
 	call.deciding = false
 	if w.decision.Allowed {
-		if settling := w.settling(l); settling != nil {
-			call.Context, call.settling = ctx, settling
+		if l.settling {
+			if settling := w.settling(l); settling != nil {
+				call.Context, call.settling = ctx, settling
+			}
 		}
-		call.mark(ctx)
+		if call.place == 0 {
+			call.mark(ctx)
+		}
 		call.done()
 		return
 	}

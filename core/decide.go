@@ -47,8 +47,8 @@ func (l *Limiter) ask(r *Request, w *work) (reason Reason, listed verdict) {
 	reason = ReasonNoPolicy
 	for _, p := range l.policies {
 		if p.plain && l.access == nil {
-			var ok bool
-			if w.keys, ok = p.Key.append(w.keys, r); ok {
+			keys, ok := p.Key.append(w.keys, r)
+			if w.hold(keys); ok {
 				w.ask(p, &p.fixed, 1, ModeEnforce)
 			}
 			continue

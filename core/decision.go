@@ -155,8 +155,22 @@ func (d *Decision) add(limit *PolicyLimit, cost int64, result *Result) {
 	if p.PolicyLimit != limit { // see work.reset
 		p.PolicyLimit = limit
 	}
-	p.Cost, p.Result = cost, *result
+	p.Cost = cost
+	p.Result.set(result)
 	d.count++
+}
+
+// set is an assignment, field by field: a processor that has just written them
+// one by one has to wait before it can read two of them at once, as a copy of
+// the whole does.
+func (r *Result) set(from *Result) {
+	r.Allowed = from.Allowed
+	r.Limit = from.Limit
+	r.Remaining = from.Remaining
+	r.RetryAfter = from.RetryAfter
+	r.ResetAfter = from.ResetAfter
+	r.Delay = from.Delay
+	r.At = from.At
 }
 
 // reset makes d a zero Decision, but for what work.reset leaves and

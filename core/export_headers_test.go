@@ -29,14 +29,14 @@ func (d Decision) MadeOf(parts ...Part) *Decision {
 
 // Apply is apply, ApplyAny applyAny.
 func (h HeaderConfig) Apply(header ResponseHeader, d *Decision) {
-	oneText.Lock()
-	defer oneText.Unlock()
-	h.apply(header, d, &oneText.text)
+	oneRoom.Lock()
+	defer oneRoom.Unlock()
+	h.apply(header, d, &oneRoom.room)
 }
 
-var oneText struct {
+var oneRoom struct {
 	sync.Mutex
-	text [usualText]byte
+	room room
 }
 
 func (h HeaderConfig) ApplyAny(header ResponseHeader, d *Decision) { h.applyAny(header, d) }

@@ -46,17 +46,19 @@ func (f *fields) set(i field, value string) {
 func (f *fields) unset(i field)  { f.sent &^= 1 << i }
 func (f *fields) remove(i field) { f.drop |= 1 << i }
 
-// apply sets the fields of d on a response, before its handler runs, and may use
-// text meanwhile. It returns room for more lines of the same response, if there
-// is some.
-func (h *HeaderConfig) apply(header ResponseHeader, d *Decision, text *[usualText]byte) (room []string) {
+// apply sets the fields of d on a response, before its handler runs. It returns
+// room for more lines of the same response, if there is some.
+func (h *HeaderConfig) apply(header ResponseHeader, d *Decision, room *room) (left []string) {
+	if d.Allowed && h.Draft == NoDraft && h.XRateLimit == NoXRateLimit && !h.ExposeHeaders {
+		return nil
+	}
 	switch header := header.(type) {
 	case http.Header:
-		if h.applyUsual(header, d) {
+		if h.applyUsual(header, d, &room.sheets) {
 			return nil
 		}
 	case CopyingHeader:
-		if h.copyUsual(header, d, text) {
+		if h.copyUsual(header, d, room) {
 			return nil
 		}
 	}

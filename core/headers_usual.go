@@ -56,28 +56,52 @@ type usualSheet struct {
 	text  [32]byte
 }
 
+// sheets are those of the next few responses, since to allocate several at once
+// costs little more than to allocate one. As long as one of them is referred to
+// none goes, which is half a kilobyte at most.
+type sheets struct {
+	room *[4]usualSheet
+	used int
+}
+
+func (s *sheets) next() *usualSheet {
+	if s.used == 0 || s.used == len(s.room) {
+		s.room, s.used = new([4]usualSheet), 0
+	}
+	s.used++
+	return &s.room[s.used-1]
+}
+
 // applyUsual sets the fields if they are the usual ones, and reports whether
 // they are.
-func (h *HeaderConfig) applyUsual(header http.Header, d *Decision) bool {
+func (h *HeaderConfig) applyUsual(header http.Header, d *Decision, all *sheets) bool {
 	p := h.usual(d)
 	if p == nil || len(header) > 0 && hasUsual(header) {
 		return false
 	}
-	var room [usualText]byte
-	buf, from, to := appendUsual(room[:0], p)
-	s := new(usualSheet)
-	text := unsafe.String(&s.text[0], copy(s.text[:], buf))
-	if len(text) < len(buf) {
-		text = string(buf)
-	}
+	s := all.next()
+	buf, from, to := appendUsual(s.text[:0], p) // or in memory of its own, if it is longer
+	text := unsafe.String(unsafe.SliceData(buf), len(buf))
 	reset, _ := p.Result.resetUnix()
-	s.lines = [...]string{p.advert.capacityText, text[from:to], textOfSecond(reset), text, p.advert.member}
+	// One by one: a processor waits for words that it reads together when they
+	// have just been written apart.
+	s.lines[0] = p.advert.capacityText
+	s.lines[1] = text[from:to]
+	s.lines[2] = textOfSecond(reset)
+	s.lines[3] = text
+	s.lines[4] = p.advert.member
 	header[nameLimit] = s.lines[0:1:1]
 	header[nameRemaining] = s.lines[1:2:2]
 	header[nameReset] = s.lines[2:3:3]
 	header[nameRateLimit] = s.lines[3:4:4]
 	header[namePolicy] = s.lines[4:5:5]
 	return true
+}
+
+// room is what writing the fields of one response after another takes.
+type room struct {
+	sheets sheets
+	text   [usualText]byte
 }
 
 func hasUsual(header http.Header) bool {
@@ -100,13 +124,13 @@ type CopyingHeader interface {
 	SetBytes(name string, value []byte)
 }
 
-// copyUsual is applyUsual for a header that copies, with room for the text.
-func (h *HeaderConfig) copyUsual(header CopyingHeader, d *Decision, room *[usualText]byte) bool {
+// copyUsual is applyUsual for a header that copies.
+func (h *HeaderConfig) copyUsual(header CopyingHeader, d *Decision, room *room) bool {
 	p := h.usual(d)
 	if p == nil || !header.None() {
 		return false
 	}
-	buf, from, to := appendUsual(room[:0], p)
+	buf, from, to := appendUsual(room.text[:0], p)
 	reset, _ := p.Result.resetUnix()
 	header.Set(nameLimit, p.advert.capacityText)
 	header.SetBytes(nameRemaining, buf[from:to])

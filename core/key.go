@@ -308,7 +308,7 @@ func (k *KeyBuilder) needs() (all needs) {
 func (r *Request) appendClientIP(dst []byte, kind string) []byte {
 	l := r.limiter
 	if r.has&hasIP == 0 {
-		looks := l.clientIPs.Looks()
+		looks := l.clientIPs.Looks(r.turn)
 		if !looks && l.ipv4Bits == 32 {
 			// As most peers are: its text is what appendIP would make of it.
 			if host, ok := clientip.IPv4(r.source.RemoteAddr()); ok {

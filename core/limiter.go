@@ -31,8 +31,10 @@ type Limiter struct {
 	timed     bool          // an observer wants to know how long the store takes
 	diagnosis diagnosis
 
-	// reserves is whether a policy has Settles, whose handlers look for the Call.
-	reserves bool
+	// reserves is whether a policy has Settles, whose handlers look for the Call;
+	// settling is whether any charge may have to be changed afterwards, watched
+	// whether anybody is told of decisions.
+	reserves, settling, watched bool
 	// mounts is in how many places adapters have put the limiter, marked whether
 	// it has marked a context.
 	mounts   atomic.Int32
@@ -106,7 +108,7 @@ func (c *config) finish() error {
 			return fmt.Errorf("policy name %q is used twice: names are unique within a limiter", p.Name)
 		}
 		names[p.Name] = true
-		l.reserves = l.reserves || p.Settles
+		l.reserves, l.settling = l.reserves || p.Settles, l.settling || compiled.settles
 		if p.OnStoreFailure == FailLocal {
 			if l.fallback == nil {
 				return fmt.Errorf("policy %q: Policy.OnStoreFailure is FailLocal without a fallback: add ratelimit.Fallback(memstore.New(), replicas)", p.Name)
@@ -126,6 +128,7 @@ func (c *config) finish() error {
 		return err
 	}
 	l.clientIPs = resolver
+	l.watched = l.observers != nil || l.offenders != nil || l.refusals != nil
 	l.forgetful = forgets(l.store) && (l.fallback == nil || forgets(l.fallback.store))
 	return nil
 }

@@ -43,7 +43,9 @@ type Request struct {
 	source  Source
 	limiter *Limiter
 
-	has           uint8
+	has uint8
+	// turn counts the requests of a source.
+	turn          uint8
 	routeKnown    bool
 	ip            netip.Addr
 	method        string
@@ -63,10 +65,11 @@ const (
 func (r *Request) reset() {
 	switch {
 	case r.has&^hasIP != 0:
-		*r = Request{source: r.source, limiter: r.limiter}
+		*r = Request{source: r.source, limiter: r.limiter, turn: r.turn}
 	case r.has != 0:
 		r.ip, r.has = netip.Addr{}, 0
 	}
+	r.turn++
 }
 
 // Context returns the request's context.
@@ -110,7 +113,7 @@ func (r *Request) knownRoute() (route string, known bool) {
 func (r *Request) ClientIP() netip.Addr {
 	if r.has&hasIP == 0 {
 		l := r.limiter
-		r.ip = l.resolveClientIP(r.source, l.clientIPs.Looks())
+		r.ip = l.resolveClientIP(r.source, l.clientIPs.Looks(r.turn))
 		r.has |= hasIP
 	}
 	return r.ip

@@ -2,8 +2,10 @@ package ratelimit
 
 import (
 	"context"
+	"net/http"
 	"reflect"
 	"sync/atomic"
+	"unsafe" //nolint:depguard // see KnownByHeader
 )
 
 // underway knows the requests whose handlers run within one limiter by their
@@ -99,6 +101,12 @@ func addressOf(thing any) uintptr {
 // context of every request, which costs net/http a copy of the request.
 func (c *Call) KnownBy(identity any) { c.identity, c.address = identity, addressOf(identity) }
 
+// KnownByHeader is [Call.KnownBy] for a header that its caller refers to until
+// it has called [Call.Leave], so that the Call needn't.
+func (c *Call) KnownByHeader(header http.Header) {
+	c.address = *(*uintptr)(unsafe.Pointer(&header)) // as reflect.Value.Pointer would, but for its cost
+}
+
 // KnownByTurn is [Call.KnownBy] for what a framework uses for one request after
 // another, with a number that differs each time: should a handler still run when
 // its request is long over, the next ones are not taken for it. Two requests at
@@ -131,12 +139,8 @@ func (c *Call) enter(ctx context.Context) (again bool) {
 	return again
 }
 
-// mark makes the request known by its context while its handler runs, if its
-// identity isn't enough.
+// mark makes the request known by its context while its handler runs.
 func (c *Call) mark(ctx context.Context) {
-	if c.place != 0 {
-		return
-	}
 	if l := c.limiter; !l.marked.Load() {
 		l.marked.Store(true)
 	}
@@ -152,8 +156,9 @@ func (c *Call) Marks() bool { return c.marks }
 // then may be used for another request.
 func (c *Call) Leave() (free bool) {
 	c.unknown()
+	c.address = 0
 	if c.identity != nil {
-		c.identity, c.address = nil, 0
+		c.identity = nil
 	}
 	if c.deciding {
 		c.deciding, c.work = false, nil // somebody's function has panicked in the midst of it

@@ -18,8 +18,7 @@ type work struct {
 	charges  []Charge
 	results  []Result
 	decision Decision
-	// text is room for that of a field.
-	text [usualText]byte
+	room     room
 	// answer is what a refused request is answered with; its Body is room for
 	// the next one.
 	answer Answer
@@ -88,6 +87,15 @@ func (w *work) reset() {
 	w.took, w.storeTime, w.bound = nowhere, 0, false
 	if w.localErr != nil {
 		w.localErr = nil
+	}
+}
+
+// hold makes keys w.keys, with something appended or not.
+func (w *work) hold(keys []byte) {
+	if cap(keys) == cap(w.keys) { // it is the same memory, see reset
+		w.keys = w.keys[:len(keys)]
+	} else {
+		w.keys = keys
 	}
 }
 
@@ -200,7 +208,7 @@ func (w *work) conclude() {
 	} else if d.Allowed {
 		return
 	}
-	d.Result = w.results[binding]
+	d.Result.set(&w.results[binding])
 }
 
 // binds reports whether the charge at i binds rather than the one at j, which

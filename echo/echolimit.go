@@ -2,6 +2,8 @@ package echolimit
 
 import (
 	"context"
+	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -28,9 +30,9 @@ func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			engine.CheckRoutes(c, routesAround)
 			p := passages.Get().(*passage)
-			defer p.end(&passages)
 			header := c.Response().Header()
-			p.Call.KnownBy(header) // which those hand on that wrap a ResponseWriter
+			defer p.end(&passages, header)
+			p.Call.KnownByHeader(header) // which those hand on that wrap a ResponseWriter
 			if !engine.Begin(&p.Passage, c, p, header) {
 				return p.Refuse(write)
 			}
@@ -62,10 +64,11 @@ type passage struct {
 	known *routes
 }
 
-func (p *passage) end(free *sync.Pool) {
+func (p *passage) end(free *sync.Pool, known http.Header) {
 	if p.Done() {
 		free.Put(p)
 	}
+	runtime.KeepAlive(known)
 }
 
 func (p *passage) Context() context.Context    { return p.C.Request().Context() }

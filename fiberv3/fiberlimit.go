@@ -83,6 +83,8 @@ type passage struct {
 	places *places
 	// fields is whether the response had some.
 	fields fields
+	// address is room for the text of the peer's.
+	address [64]byte
 }
 
 func (p *passage) end(free *sync.Pool) {
@@ -99,7 +101,7 @@ func (p *passage) Context() context.Context { return p.C.Context() }
 func (p *passage) RemoteAddr() string {
 	addr := p.C.RequestCtx().RemoteAddr()
 	if tcp, ok := addr.(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap().String()
+		return utils.UnsafeString(tcp.AddrPort().Addr().Unmap().AppendTo(p.address[:0]))
 	}
 	if _, ok := addr.(*net.UnixAddr); ok {
 		return ""
@@ -135,7 +137,7 @@ func linesOf(c fiber.Ctx, name string) (lines []string) {
 }
 
 func (p *passage) Get(name string) string {
-	if p.unset() {
+	if p.None() {
 		return ""
 	}
 	return string(bytes.Join(p.C.Response().Header.PeekAll(name), []byte(", ")))
@@ -143,18 +145,21 @@ func (p *passage) Get(name string) string {
 
 // Set removes all lines first: Fiber's own replaces only one of several. The
 // names it gets are canonical.
-func (p *passage) Set(name, value string) {
-	if !p.unset() {
+func (p *passage) Set(name, value string) { p.SetBytes(name, utils.UnsafeBytes(value)) }
+
+// SetBytes is Set; Fiber copies what it is given.
+func (p *passage) SetBytes(name string, value []byte) {
+	if !p.None() {
 		p.Del(name)
 	}
-	p.C.Response().Header.SetCanonical(utils.UnsafeBytes(name), utils.UnsafeBytes(value))
+	p.C.Response().Header.SetCanonical(utils.UnsafeBytes(name), value)
 }
 
 func (p *passage) Del(name string) { p.C.Response().Header.Del(name) }
 
-// unset reports whether the response had no field yet when it was first asked
+// None reports whether the response had no field yet when it was first asked
 // for one, but what Fiber sets by itself.
-func (p *passage) unset() bool {
+func (p *passage) None() bool {
 	if p.fields == unknown {
 		p.fields = none
 		for key := range p.C.Response().Header.All() {

@@ -2,6 +2,8 @@ package ginlimit
 
 import (
 	"context"
+	"net/http"
+	"runtime"
 	"sync"
 
 	"github.com/gin-gonic/gin"
@@ -25,9 +27,9 @@ func New(l *ratelimit.Limiter, cfg ...Config) gin.HandlerFunc {
 	}}
 	return func(c *gin.Context) {
 		p := passages.Get().(*passage)
-		defer p.end(&passages)
 		header := c.Writer.Header()
-		p.Call.KnownBy(header) // which all of Gin's writers share
+		defer p.end(&passages, header)
+		p.Call.KnownByHeader(header) // which all of Gin's writers share
 		if !engine.Begin(&p.Passage, c, p, header) {
 			c.Abort()
 			if err := p.Refuse(write); err != nil {
@@ -66,10 +68,11 @@ type passage struct {
 	adapter.Passage[*gin.Context]
 }
 
-func (p *passage) end(free *sync.Pool) {
+func (p *passage) end(free *sync.Pool, known http.Header) {
 	if p.Done() {
 		free.Put(p)
 	}
+	runtime.KeepAlive(known)
 }
 
 func (p *passage) Context() context.Context    { return p.C.Request.Context() }

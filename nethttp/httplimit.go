@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"runtime"
 	"sync"
 
 	"github.com/felixge/httpsnoop"
@@ -41,9 +42,9 @@ func New(l *ratelimit.Limiter, cfg ...Config) func(http.Handler) http.Handler {
 				engine.CheckRoutes(Exchange{W: w, R: r}, routes)
 			}
 			p := passages.Get().(*passage)
-			defer p.end(&passages)
 			header := w.Header()
-			p.Call.KnownBy(header) // which those hand on that wrap a ResponseWriter
+			defer p.end(&passages, header)
+			p.Call.KnownByHeader(header) // which those hand on that wrap a ResponseWriter
 			if !engine.Begin(&p.Passage, Exchange{W: w, R: r}, p, header) {
 				_ = p.Refuse(write)
 				return
@@ -78,7 +79,7 @@ type passage struct {
 	marked *http.Request
 }
 
-func (p *passage) end(free *sync.Pool) {
+func (p *passage) end(free *sync.Pool, known http.Header) {
 	if p.marked != nil {
 		if p.marked.Pattern != p.C.R.Pattern {
 			// A mux notes the pattern in the request that it gets. What is mounted
@@ -91,6 +92,7 @@ func (p *passage) end(free *sync.Pool) {
 	if p.Done() {
 		free.Put(p)
 	}
+	runtime.KeepAlive(known)
 }
 
 func (p *passage) Context() context.Context    { return p.C.R.Context() }

@@ -102,25 +102,28 @@ func parseIPv4(text string) (netip.Addr, bool) {
 
 // cutIPv4 is parseIPv4, and says where the address ends and the port begins.
 func cutIPv4(text string) (octets [4]byte, end int, ok bool) {
-	at := 0
-	for n := range octets {
-		if n > 0 {
-			if at == len(text) || text[at] != '.' {
+	n, value, digits := 0, uint(0), 0
+	for ; end < len(text); end++ {
+		if digit := uint(text[end]) - '0'; digit <= 9 {
+			if digits > 0 && value == 0 {
+				return octets, 0, false // a leading zero
+			}
+			if value, digits = value*10+digit, digits+1; value > 255 {
 				return octets, 0, false
 			}
-			at++
+			continue
 		}
-		start, value := at, 0
-		for at < len(text) && isDigit(text[at]) && at < start+3 {
-			value = value*10 + int(text[at]-'0')
-			at++
+		if text[end] != '.' || digits == 0 || n == len(octets)-1 {
+			break
 		}
-		if at == start || value > 255 || text[start] == '0' && at > start+1 {
-			return octets, 0, false
-		}
-		octets[n] = byte(value)
+		octets[n], value, digits = byte(value), 0, 0
+		n++
 	}
-	return octets, at, at == len(text) || isPort(text[at:])
+	if n < len(octets)-1 || digits == 0 {
+		return octets, 0, false
+	}
+	octets[n] = byte(value)
+	return octets, end, end == len(text) || isPort(text[end:])
 }
 
 // isPort reports whether s is ":" and a port of RFC 7239, section 6.2: up to

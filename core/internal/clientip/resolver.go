@@ -8,7 +8,6 @@ package clientip
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 	"net/textproto"
 	"strings"
@@ -133,17 +132,17 @@ const (
 	oneIn     = 64
 )
 
-// Looks reports whether the next request is to be resolved with its fields. If
-// it is not, its client is the peer.
-func (r *Resolver) Looks() bool {
-	if !r.trusted.empty() {
+// Looks reports whether a request is to be resolved with its fields. If it is
+// not, its client is the peer. turn counts requests, and may begin anew.
+func (r *Resolver) Looks(turn uint8) bool {
+	if turn%oneIn == 0 || !r.trusted.empty() {
 		return true
 	}
 	if r.looked.Load() < manyLooks {
 		r.looked.Add(1)
 		return true
 	}
-	return rand.Uint32()%oneIn == 0 //nolint:gosec // it decides nothing
+	return false
 }
 
 // IPv4 returns the address in the text of a peer, with or without a port, if it

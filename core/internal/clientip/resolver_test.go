@@ -360,21 +360,21 @@ func BenchmarkResolve(b *testing.B) {
 func TestLooksOnAndOn(t *testing.T) {
 	alone, behind := newResolver(t, "", ""), newResolver(t, "", proxies)
 	for n := range manyLooks {
-		if !alone.Looks() || !behind.Looks() {
+		if !alone.Looks(1) || !behind.Looks(1) {
 			t.Fatalf("request %d is not looked at", n+1)
 		}
 	}
 	looks := 0
 	const late = 64 * oneIn
-	for range late {
-		if alone.Looks() {
+	for n := range late {
+		if alone.Looks(uint8(n)) {
 			looks++
 		}
-		if !behind.Looks() {
+		if !behind.Looks(uint8(n)) {
 			t.Fatal("a request is not looked at, though a proxy is trusted")
 		}
 	}
-	if looks == 0 || looks == late {
-		t.Errorf("%d of %d late requests are looked at, want some", looks, late)
+	if looks != late/oneIn {
+		t.Errorf("%d of %d late requests are looked at, want one in %d", looks, late, oneIn)
 	}
 }
