@@ -126,7 +126,12 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 	}
 	call.deciding = true
 	w := call.memory(source)
-	l.consider(ctx, w)
+	if l.access == nil && len(l.exempt) == 0 && l.observers == nil {
+		l.considerPolicies(ctx, w)
+	} else {
+		l.consider(ctx, w)
+	}
+	w.unbound()
 	if w.decision.Allowed && w.decision.Delay > 0 {
 		if err := sleep(ctx, w.decision.Delay); err != nil {
 			w.cancel(err)

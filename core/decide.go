@@ -17,17 +17,17 @@ func (l *Limiter) consider(ctx context.Context, w *work) {
 	case exempt(l.exempt, r):
 		w.decision.Allowed, w.decision.Reason = true, ReasonExempt
 	default:
-		l.considerPolicies(ctx, r, w)
+		l.considerPolicies(ctx, w)
 	}
-	w.unbound()
 	if l.observers != nil {
 		w.observed.Method = labelMethod(r.Method())
 		w.observed.Route = r.Route()
 	}
 }
 
-func (l *Limiter) considerPolicies(ctx context.Context, r *Request, w *work) {
-	reason, listed := l.ask(r, w)
+// considerPolicies is consider for who is on no list and not exempt.
+func (l *Limiter) considerPolicies(ctx context.Context, w *work) {
+	reason, listed := l.ask(&w.request, w)
 	switch {
 	case reason == ReasonCanceled:
 		w.cancel(ctx.Err())

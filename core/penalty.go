@@ -144,7 +144,7 @@ func (w *work) guard(p *policy, mode Mode, strikes bool) {
 	if mode == ModePeek {
 		charge.Cost, charge.Mode = 0, ModePeek
 	}
-	charge.Partition, charge.Settles = partition, false
+	charge.Partition, charge.Settles, w.guarded = partition, false, true
 }
 
 // guards reports whether the charge at i is a penalty's.

@@ -13,7 +13,6 @@ const maxKept = 4 << 10
 type work struct {
 	request  Request
 	keys     []byte // the partitions, one after the other, until seal
-	ends     []int  // where each charge's partition ends in keys
 	asked    []asked
 	charges  []Charge
 	results  []Result
@@ -30,6 +29,8 @@ type work struct {
 	// bound is whether the decision has a binding policy, inPlace whether the
 	// partitions lie in keys.
 	bound, inPlace bool
+	// guarded is whether a charge is a penalty's.
+	guarded bool
 	// localErr is why the fallback store failed as well.
 	localErr error
 }
@@ -47,6 +48,8 @@ const (
 type asked struct {
 	policy *policy
 	limit  *PolicyLimit
+	// end is where the charge's partition ends in keys.
+	end int
 }
 
 func (l *Limiter) newWork() *work { return l.works.Get().(*work) }
@@ -82,9 +85,9 @@ func (w *work) reset() {
 	if cap(w.keys) > maxKept {
 		w.keys = nil
 	}
-	w.keys, w.ends, w.asked = w.keys[:0], w.ends[:0], w.asked[:0]
+	w.keys, w.asked = w.keys[:0], w.asked[:0]
 	w.charges, w.results = w.charges[:0], w.results[:0]
-	w.took, w.storeTime, w.bound = nowhere, 0, false
+	w.took, w.storeTime, w.bound, w.guarded = nowhere, 0, false, false
 	if w.localErr != nil {
 		w.localErr = nil
 	}
@@ -101,7 +104,6 @@ func (w *work) hold(keys []byte) {
 
 // ask adds a charge whose partition has been appended to w.keys.
 func (w *work) ask(p *policy, limit *PolicyLimit, cost int64, mode Mode) *Charge {
-	w.ends = append(w.ends, len(w.keys))
 	n := len(w.asked)
 	if n < cap(w.asked) && n < cap(w.charges) {
 		w.asked, w.charges = w.asked[:n+1], w.charges[:n+1]
@@ -109,11 +111,12 @@ func (w *work) ask(p *policy, limit *PolicyLimit, cost int64, mode Mode) *Charge
 		w.asked, w.charges = append(w.asked, asked{}), append(w.charges, Charge{})
 	}
 	charge := &w.charges[n]
-	if a := &w.asked[n]; a.policy != p || a.limit != limit {
+	a := &w.asked[n]
+	if a.policy != p || a.limit != limit {
 		*a = asked{policy: p, limit: limit}
 		*charge = Charge{Policy: p.Name, Limit: limit.Limit, Settles: p.settles}
 	}
-	charge.Cost, charge.Mode = cost, mode
+	a.end, charge.Cost, charge.Mode = len(w.keys), cost, mode
 	return charge
 }
 
@@ -127,13 +130,13 @@ func (w *work) seal(inPlace bool) {
 		all = string(w.keys)
 	}
 	start := 0
-	for i, end := range w.ends {
+	for i := range w.charges {
+		end := w.asked[i].end
 		partition := Partition(all[start:end])
-		if w.guards(i) {
+		if w.guarded && w.guards(i) {
 			partition = w.charges[i-1].Partition
-		} else {
-			start = end
 		}
+		start = end
 		if c := &w.charges[i]; c.Partition != partition { // see reset
 			c.Partition = partition
 		}
@@ -169,14 +172,16 @@ func (w *work) sizeResults() {
 func (w *work) conclude() {
 	d := &w.decision
 	d.Allowed, d.Reason = true, ReasonWithinLimits
-	for i := range w.charges {
-		if w.guards(i) {
-			w.penalise(i)
+	if w.guarded {
+		for i := range w.charges {
+			if w.guards(i) {
+				w.penalise(i)
+			}
 		}
 	}
 	binding := -1
 	for i := range w.charges {
-		if w.guards(i) {
+		if w.guarded && w.guards(i) {
 			continue
 		}
 		charge, result := &w.charges[i], &w.results[i]

@@ -20,31 +20,41 @@ type Config = adapter.Config[echo.Context]
 // New returns a middleware that limits requests with l, for a server, a group
 // or a single route. It panics if l is nil or there is more than one Config.
 func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
-	engine, known := adapter.New("echolimit", l, cfg).Mounted(), new(routes)
-	passages := sync.Pool{New: func() any {
+	m := &middleware{engine: adapter.New("echolimit", l, cfg).Mounted()}
+	known := new(routes)
+	m.passages.New = func() any {
 		p := &passage{known: known}
 		p.Keep()
 		return p
-	}}
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			engine.CheckRoutes(c, routesAround)
-			p := passages.Get().(*passage)
-			header := c.Response().Header()
-			defer p.end(&passages, header)
-			p.Call.KnownByHeader(header) // which those hand on that wrap a ResponseWriter
-			if !engine.Begin(&p.Passage, c, p, header) {
-				return p.Refuse(write)
-			}
-			if p.Marks() {
-				c.SetRequest(c.Request().WithContext(&p.Call))
-			}
-			if !p.Settles() {
-				return next(c)
-			}
-			return p.Run(func() error { return next(c) }, func(err error, finish func(int)) { settle(c.Response(), err, finish) })
-		}
 	}
+	// Echo calls this for each request: the less it refers to, the better.
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error { return m.serve(c, next) }
+	}
+}
+
+// middleware is a limiter in a server.
+type middleware struct {
+	engine   *adapter.Engine[echo.Context]
+	passages sync.Pool
+}
+
+func (m *middleware) serve(c echo.Context, next echo.HandlerFunc) error {
+	m.engine.CheckRoutes(c, routesAround)
+	p := m.passages.Get().(*passage)
+	header := c.Response().Header()
+	defer p.end(&m.passages, header)
+	p.Call.KnownByHeader(header) // which those hand on that wrap a ResponseWriter
+	if !m.engine.Begin(&p.Passage, c, p, header) {
+		return p.Refuse(write)
+	}
+	if p.Marks() {
+		c.SetRequest(c.Request().WithContext(&p.Call))
+	}
+	if !p.Settles() {
+		return next(c)
+	}
+	return p.Run(func() error { return next(c) }, func(err error, finish func(int)) { settle(c.Response(), err, finish) })
 }
 
 // JSONField returns a Config.Account that finds the named member of a JSON

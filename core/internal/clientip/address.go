@@ -93,37 +93,53 @@ func parseAddr(text string) (netip.Addr, bool) {
 // numbers (RFC 6943, section 3.1.1: no leading zeros), and perhaps a port in
 // digits. Of all else it knows nothing.
 func parseIPv4(text string) (netip.Addr, bool) {
-	octets, _, ok := cutIPv4(text)
+	addr, _, ok := cutIPv4(text)
 	if !ok {
 		return netip.Addr{}, false
 	}
-	return netip.AddrFrom4(octets), true
+	return netip.AddrFrom4([4]byte{byte(addr >> 24), byte(addr >> 16), byte(addr >> 8), byte(addr)}), true
 }
 
-// cutIPv4 is parseIPv4, and says where the address ends and the port begins.
-func cutIPv4(text string) (octets [4]byte, end int, ok bool) {
-	n, value, digits := 0, uint(0), 0
-	for ; end < len(text); end++ {
-		if digit := uint(text[end]) - '0'; digit <= 9 {
-			if digits > 0 && value == 0 {
-				return octets, 0, false // a leading zero
-			}
-			if value, digits = value*10+digit, digits+1; value > 255 {
-				return octets, 0, false
-			}
-			continue
+// cutIPv4 is parseIPv4, and says where the address ends and the port begins. It
+// takes the three digits of a number one by one, which is twice as fast as a loop
+// (BenchmarkIPv4).
+func cutIPv4(text string) (addr uint32, end int, ok bool) {
+	for n := 0; ; n++ {
+		if end >= len(text) {
+			return 0, 0, false
 		}
-		if text[end] != '.' || digits == 0 || n == len(octets)-1 {
-			break
+		digit := uint32(text[end]) - '0'
+		if digit > 9 {
+			return 0, 0, false
 		}
-		octets[n], value, digits = byte(value), 0, 0
-		n++
+		value := digit
+		end++
+		if end < len(text) {
+			if digit = uint32(text[end]) - '0'; digit <= 9 {
+				if value == 0 {
+					return 0, 0, false // a leading zero
+				}
+				value = value*10 + digit
+				end++
+				if end < len(text) {
+					if digit = uint32(text[end]) - '0'; digit <= 9 {
+						if value = value*10 + digit; value > 255 {
+							return 0, 0, false
+						}
+						end++
+					}
+				}
+			}
+		}
+		addr = addr<<8 | value
+		if n == 3 {
+			return addr, end, end == len(text) || isPort(text[end:])
+		}
+		if end >= len(text) || text[end] != '.' {
+			return 0, 0, false
+		}
+		end++
 	}
-	if n < len(octets)-1 || digits == 0 {
-		return octets, 0, false
-	}
-	octets[n] = byte(value)
-	return octets, end, end == len(text) || isPort(text[end:])
 }
 
 // isPort reports whether s is ":" and a port of RFC 7239, section 6.2: up to

@@ -25,3 +25,13 @@ func FuzzParseIPv4(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkIPv4(b *testing.B) {
+	peers, n := []string{"192.0.2.1:4711", "10.1.22.133:55123", "8.8.8.8:1", "203.0.113.77:61234"}, 0
+	for b.Loop() {
+		if _, ok := IPv4(peers[n%len(peers)]); !ok {
+			b.Fatal("no address")
+		}
+		n++
+	}
+}
