@@ -47,11 +47,6 @@ func denialBody(b []byte, d *Decision, accept []string, cfg *HeaderConfig) (cont
 // jsonBody is the plain form. All refusals have the same members; what isn't
 // known, or not for the client to know, is null.
 func (d *Decision) jsonBody(b []byte) []byte {
-	b = append(b, `{"error":"`...)
-	b = append(b, d.errorName()...)
-	b = append(b, `","message":"`...)
-	b = d.appendMessage(b)
-	b = append(b, `","limit":`...)
 	policy, result, told := "null", &Result{}, false
 	if d.Status() == http.StatusTooManyRequests {
 		policy = unadvertised
@@ -61,13 +56,32 @@ func (d *Decision) jsonBody(b []byte) []byte {
 	}
 	reset, known := result.resetUnix()
 	seconds, wait := d.retryAfterSeconds()
-	b = appendNumber(b, sfv.ClampInteger(result.Limit), told)
+	var room [4][20]byte
+	return appendRest(d.appendError(b), policy,
+		appendNumber(room[0][:0], sfv.ClampInteger(result.Limit), told),
+		appendNumber(room[1][:0], sfv.ClampInteger(result.Remaining), told),
+		appendNumber(room[2][:0], reset, told && known),
+		appendNumber(room[3][:0], seconds, wait))
+}
+
+// appendError appends the beginning of a body in the plain form.
+func (d *Decision) appendError(b []byte) []byte {
+	b = append(b, `{"error":"`...)
+	b = append(b, d.errorName()...)
+	b = append(b, `","message":"`...)
+	return d.appendMessage(b)
+}
+
+// appendMembers appends the rest of it.
+func appendRest[T ~string | ~[]byte](b []byte, policy string, limit, remaining, reset, retryAfter T) []byte {
+	b = append(b, `","limit":`...)
+	b = append(b, limit...)
 	b = append(b, `,"remaining":`...)
-	b = appendNumber(b, sfv.ClampInteger(result.Remaining), told)
+	b = append(b, remaining...)
 	b = append(b, `,"reset":`...)
-	b = appendNumber(b, reset, told && known)
+	b = append(b, reset...)
 	b = append(b, `,"retry_after":`...)
-	b = appendNumber(b, seconds, wait)
+	b = append(b, retryAfter...)
 	b = append(b, `,"policy":`...)
 	b = append(b, policy...)
 	return append(b, "}\n"...)

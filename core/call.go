@@ -139,7 +139,11 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 			w.decision.elapse(w.decision.Delay)
 		}
 	}
-	room := l.headers.apply(header, &w.decision, &w.room)
+	if w.decision.Allowed {
+		l.headers.apply(header, &w.decision, &w.room)
+	} else {
+		l.answer(source, header, w)
+	}
 	if l.watched {
 		l.observe(ctx, w)
 	}
@@ -158,9 +162,16 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 	}
 	call.proceed, call.refused = false, true
 	call.unknown()
-	a := &w.answer
-	a.room = room
-	a.ContentType, a.Body, a.Status = denialBody(a.Body[:0], &w.decision, source.Header("Accept"), &l.headers)
+}
+
+// answer sets the fields of a refusal and makes its body.
+func (l *Limiter) answer(source Source, header ResponseHeader, w *work) {
+	a, accept := &w.answer, source.Header("Accept")
+	if native, ok := header.(http.Header); ok && l.headers.refuseUsual(native, &w.decision, accept, a) {
+		return
+	}
+	a.room = l.headers.apply(header, &w.decision, &w.room)
+	a.ContentType, a.Body, a.Status = denialBody(a.Body[:0], &w.decision, accept, &l.headers)
 }
 
 // memory returns what the decision is made in.

@@ -74,3 +74,17 @@ func Advert(name string, l Limit) (member, oldMember, capacity string) {
 
 // MakeBody is denialBody without what a test makes of it.
 func MakeBody(b []byte, d *Decision, accept []string) { denialBody(b, d, accept, &HeaderConfig{}) }
+
+// Answered is what a refusal is answered with, by the way that is taken and by
+// the one for all refusals.
+func (h HeaderConfig) Answered(usual bool, header http.Header, d *Decision, accept []string) (contentType, body string, status int, took bool) {
+	var a Answer
+	if usual {
+		took = h.refuseUsual(header, d, accept, &a)
+	}
+	if !took {
+		h.applyAny(header, d)
+		a.ContentType, a.Body, a.Status = denialBody(nil, d, accept, &h)
+	}
+	return a.ContentType, string(a.Body), a.Status, took
+}

@@ -138,6 +138,10 @@ const (
 	nameReset     = "X-Ratelimit-Reset"
 	nameRateLimit = "Ratelimit"
 	namePolicy    = "Ratelimit-Policy"
+
+	nameRetryAfter   = "Retry-After"
+	nameCacheControl = "Cache-Control"
+	noStore          = "no-store"
 )
 
 // fieldNames are the names in the form in which net/http keys its map. Names of
@@ -151,8 +155,8 @@ var fieldNames = [fieldCount]string{
 	fieldDraftLimit:     "Ratelimit-Limit",
 	fieldDraftRemaining: "Ratelimit-Remaining",
 	fieldDraftReset:     "Ratelimit-Reset",
-	fieldRetryAfter:     "Retry-After",
-	fieldCacheControl:   "Cache-Control",
+	fieldRetryAfter:     nameRetryAfter,
+	fieldCacheControl:   nameCacheControl,
 	fieldETag:           "Etag",
 	fieldLastModified:   "Last-Modified",
 	fieldExpires:        "Expires",

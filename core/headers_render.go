@@ -158,7 +158,7 @@ func (h *HeaderConfig) render(buf []byte, f *fields, t *texts, d *Decision) (_ [
 // with quota.
 func (h *HeaderConfig) appendRefusal(buf []byte, f *fields, t *texts, d *Decision) []byte {
 	f.refused = true
-	f.set(fieldCacheControl, "no-store")
+	f.set(fieldCacheControl, noStore)
 	f.remove(fieldETag)
 	f.remove(fieldLastModified)
 	f.remove(fieldExpires)

@@ -16,11 +16,13 @@ import (
 // usual returns the one policy that the fields are about, nil if they are not
 // the usual ones.
 func (h *HeaderConfig) usual(d *Decision) *PolicyResult {
-	if h.Draft != Draft11 || h.XRateLimit != ResetUnix || h.ExposeHeaders ||
-		!d.Allowed || d.Reason != ReasonWithinLimits || d.Policy == "" || d.count != 1 || d.more != nil {
+	if h.Draft != Draft11 || h.XRateLimit != ResetUnix || h.ExposeHeaders || d.Policy == "" || d.count != 1 || d.more != nil {
 		return nil
 	}
 	p := &d.inline[0]
+	if d.Allowed && d.Reason != ReasonWithinLimits || !d.Allowed && d.Reason != ReasonRateLimited || d.Allowed != p.Result.Allowed {
+		return nil
+	}
 	if !p.advertised() || p.Result.Limit != p.advert.capacity || uint64(p.Result.Remaining) > sfv.MaxInteger ||
 		p.Result.ResetAfter == Never || len(p.advert.name) > usualName {
 		return nil
@@ -76,7 +78,7 @@ func (s *sheets) next() *usualSheet {
 // they are.
 func (h *HeaderConfig) applyUsual(header http.Header, d *Decision, all *sheets) bool {
 	p := h.usual(d)
-	if p == nil || len(header) > 0 && hasUsual(header) {
+	if p == nil || !d.Allowed || len(header) > 0 && hasUsual(header) {
 		return false
 	}
 	s := all.next()
@@ -104,6 +106,45 @@ type room struct {
 	text   [usualText]byte
 }
 
+// refusalSheet is a usualSheet for a refusal.
+type refusalSheet struct {
+	lines [7 + answerFields]string
+	text  [32]byte
+}
+
+// refuseUsual sets the fields of a refusal, and makes the answer to a request
+// with these Accept lines, if both are the usual ones: see [HeaderConfig.apply]
+// and denialBody. It reports whether they are.
+func (h *HeaderConfig) refuseUsual(header http.Header, d *Decision, accept []string, a *Answer) bool {
+	p := h.usual(d)
+	if p == nil || len(header) > 0 || d.RetryAfter == Never || h.Body == BodyProblem || h.Body == BodyNegotiated && prefersProblem(accept) {
+		return false
+	}
+	s := new(refusalSheet)
+	buf, from, to := appendUsual(s.text[:0], p)
+	text := unsafe.String(unsafe.SliceData(buf), len(buf))
+	reset, _ := p.Result.resetUnix()
+	limit, remaining, resetText := p.advert.capacityText, text[from:to], textOfSecond(reset)
+	retryAfter := text[to+len(";t="):] // it is the same wait
+	s.lines[0] = limit
+	s.lines[1] = remaining
+	s.lines[2] = resetText
+	s.lines[3] = text
+	s.lines[4] = p.advert.member
+	s.lines[5] = retryAfter
+	s.lines[6] = noStore
+	header[nameLimit] = s.lines[0:1:1]
+	header[nameRemaining] = s.lines[1:2:2]
+	header[nameReset] = s.lines[2:3:3]
+	header[nameRateLimit] = s.lines[3:4:4]
+	header[namePolicy] = s.lines[4:5:5]
+	header[nameRetryAfter] = s.lines[5:6:6]
+	header[nameCacheControl] = s.lines[6:7:7]
+	a.Status, a.ContentType, a.room = http.StatusTooManyRequests, typeJSON, s.lines[7:]
+	a.Body = appendRest(d.appendError(a.Body[:0]), p.advert.name, limit, remaining, resetText, retryAfter)
+	return true
+}
+
 func hasUsual(header http.Header) bool {
 	for _, name := range [...]string{nameLimit, nameRemaining, nameReset, nameRateLimit, namePolicy} {
 		if _, there := header[name]; there {
@@ -127,7 +168,7 @@ type CopyingHeader interface {
 // copyUsual is applyUsual for a header that copies.
 func (h *HeaderConfig) copyUsual(header CopyingHeader, d *Decision, room *room) bool {
 	p := h.usual(d)
-	if p == nil || !header.None() {
+	if p == nil || !d.Allowed || !header.None() {
 		return false
 	}
 	buf, from, to := appendUsual(room.text[:0], p)
