@@ -167,7 +167,7 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 // answer sets the fields of a refusal and makes its body.
 func (l *Limiter) answer(source Source, header ResponseHeader, w *work) {
 	a, accept := &w.answer, source.Header("Accept")
-	if native, ok := header.(http.Header); ok && l.headers.refuseUsual(native, &w.decision, accept, a) {
+	if native, ok := header.(http.Header); ok && l.headers.refuseUsual(native, &w.decision, accept, a, &w.room) {
 		return
 	}
 	a.room = l.headers.apply(header, &w.decision, &w.room)

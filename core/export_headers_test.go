@@ -80,7 +80,7 @@ func MakeBody(b []byte, d *Decision, accept []string) { denialBody(b, d, accept,
 func (h HeaderConfig) Answered(usual bool, header http.Header, d *Decision, accept []string) (contentType, body string, status int, took bool) {
 	var a Answer
 	if usual {
-		took = h.refuseUsual(header, d, accept, &a)
+		took = h.refuseUsual(header, d, accept, &a, new(room))
 	}
 	if !took {
 		h.applyAny(header, d)

@@ -54,7 +54,7 @@ func (h *HeaderConfig) apply(header ResponseHeader, d *Decision, room *room) (le
 	}
 	switch header := header.(type) {
 	case http.Header:
-		if h.applyUsual(header, d, &room.sheets) {
+		if h.applyUsual(header, d, room) {
 			return nil
 		}
 	case CopyingHeader:

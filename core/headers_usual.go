@@ -61,27 +61,33 @@ type usualSheet struct {
 // sheets are those of the next few responses, since to allocate several at once
 // costs little more than to allocate one. As long as one of them is referred to
 // none goes, which is half a kilobyte at most.
-type sheets struct {
-	room *[4]usualSheet
-	used int
+type sheets[S usualSheet | refusalSheet] struct {
+	left []S
 }
 
-func (s *sheets) next() *usualSheet {
-	if s.used == 0 || s.used == len(s.room) {
-		s.room, s.used = new([4]usualSheet), 0
+func (s *sheets[S]) next(atOnce int) *S {
+	n := len(s.left)
+	if n == 0 {
+		s.left, n = make([]S, atOnce), atOnce
 	}
-	s.used++
-	return &s.room[s.used-1]
+	s.left = s.left[:n-1]
+	return &s.left[:n][n-1]
 }
+
+// atOnce are as many as the allocator gives for the least.
+const (
+	sheetsAtOnce   = 4
+	refusalsAtOnce = 2
+)
 
 // applyUsual sets the fields if they are the usual ones, and reports whether
 // they are.
-func (h *HeaderConfig) applyUsual(header http.Header, d *Decision, all *sheets) bool {
+func (h *HeaderConfig) applyUsual(header http.Header, d *Decision, room *room) bool {
 	p := h.usual(d)
 	if p == nil || !d.Allowed || len(header) > 0 && hasUsual(header) {
 		return false
 	}
-	s := all.next()
+	s := room.sheets.next(sheetsAtOnce)
 	buf, from, to := appendUsual(s.text[:0], p) // or in memory of its own, if it is longer
 	text := unsafe.String(unsafe.SliceData(buf), len(buf))
 	reset, _ := p.Result.resetUnix()
@@ -102,8 +108,9 @@ func (h *HeaderConfig) applyUsual(header http.Header, d *Decision, all *sheets) 
 
 // room is what writing the fields of one response after another takes.
 type room struct {
-	sheets sheets
-	text   [usualText]byte
+	sheets   sheets[usualSheet]
+	refusals sheets[refusalSheet]
+	text     [usualText]byte
 }
 
 // refusalSheet is a usualSheet for a refusal.
@@ -115,12 +122,12 @@ type refusalSheet struct {
 // refuseUsual sets the fields of a refusal, and makes the answer to a request
 // with these Accept lines, if both are the usual ones: see [HeaderConfig.apply]
 // and denialBody. It reports whether they are.
-func (h *HeaderConfig) refuseUsual(header http.Header, d *Decision, accept []string, a *Answer) bool {
+func (h *HeaderConfig) refuseUsual(header http.Header, d *Decision, accept []string, a *Answer, room *room) bool {
 	p := h.usual(d)
 	if p == nil || len(header) > 0 || d.RetryAfter == Never || h.Body == BodyProblem || h.Body == BodyNegotiated && prefersProblem(accept) {
 		return false
 	}
-	s := new(refusalSheet)
+	s := room.refusals.next(refusalsAtOnce)
 	buf, from, to := appendUsual(s.text[:0], p)
 	text := unsafe.String(unsafe.SliceData(buf), len(buf))
 	reset, _ := p.Result.resetUnix()
