@@ -46,12 +46,15 @@ func serveTo(t testing.TB, h http.Handler) func() {
 }
 
 // TestAllocations bounds what a request costs beside the handler, with all
-// fields set: its partitions, and the lines of the fields.
+// fields set. Those of most responses are allocated several at once.
 func TestAllocations(t *testing.T) {
-	const most = 2
-	for name, policy := range map[string]ratelimit.Policy{"an allowed": generous, "a denied": spent} {
-		if added := allocations(serveTo(t, limited(t, policy))) - allocations(serveTo(t, bare())); added > most {
-			t.Errorf("%s request makes %v allocations, want at most %d", name, added, most)
+	once := ratelimit.Policy{Name: "per-ip", Limit: ratelimit.PerDay(1)}
+	for name, c := range map[string]struct {
+		policy ratelimit.Policy
+		most   float64
+	}{"an allowed": {generous, 0}, "a denied": {once, 0}, "a never allowed": {spent, 1}} {
+		if added := allocations(serveTo(t, limited(t, c.policy))) - allocations(serveTo(t, bare())); added > c.most {
+			t.Errorf("%s request makes %v allocations, want at most %v", name, added, c.most)
 		}
 	}
 }

@@ -23,6 +23,9 @@ func FuzzParseIPv4(f *testing.F) {
 		if ok != known || ok && got != want {
 			t.Errorf("%q is %v, %v; netip says %v, %v", text, got, ok, want, err)
 		}
+		if host, ok := IPv4(text); ok != known || ok && host != want.String() {
+			t.Errorf("%q has the host %q, %v; netip says %v", text, host, ok, want)
+		}
 	})
 }
 
