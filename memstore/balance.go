@@ -17,8 +17,8 @@ const (
 // if evict is set removes it, without counting one key less. Other shards are
 // only asked if their lock is free, since sh's is held.
 func (t *table) elsewhere(sh *shard, k *key, now int64, evict bool) bool {
-	if own := sh.segment(k.fraction); own != nil {
-		at := own.end()
+	if own := sh.segment(k.fraction); !own.none() {
+		at := sh.end(k.fraction)
 		for range donors {
 			g := sh.segment(at)
 			if g == own {
@@ -27,7 +27,7 @@ func (t *table) elsewhere(sh *shard, k *key, now int64, evict bool) bool {
 			if sh.giveUp(g, k, now, evict) {
 				return true
 			}
-			at = g.end()
+			at = sh.end(at)
 		}
 	}
 	// From a different one on for each newcomer, so that none bleeds.
@@ -48,8 +48,8 @@ func (t *table) elsewhere(sh *shard, k *key, now int64, evict bool) bool {
 
 // giveUp reports whether a segment can spare an entry for a newcomer to
 // another, and if evict is set removes it.
-func (sh *shard) giveUp(g *segment, k *key, now int64, evict bool) bool {
-	if g == nil || g.count < sparse {
+func (sh *shard) giveUp(g segment, k *key, now int64, evict bool) bool {
+	if g.none() || g.count() < sparse {
 		return false
 	}
 	slot := sh.victim(g, k.tag, k.own, now)

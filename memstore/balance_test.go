@@ -33,8 +33,8 @@ func TestBalance(t *testing.T) {
 		}
 		for i := range s.table.Load().shards {
 			for g := range s.table.Load().shards[i].all() {
-				if g.count < sparse/2 {
-					t.Errorf("%v: a segment has %d keys left", a, g.count)
+				if g.count() < sparse/2 {
+					t.Errorf("%v: a segment has %d keys left", a, g.count())
 				}
 			}
 		}

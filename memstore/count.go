@@ -153,11 +153,14 @@ func (sh *shard) write(e *entry, s *algorithm.State, l *ratelimit.Limit) {
 func (sh *shard) set(e *entry, s *algorithm.State, number uint32) {
 	base := uint64(s.Time)<<timeShift | uint64(number&0xff)
 	if sh.steady {
-		if packed, rest, ok := sh.limits.of(number).rate.pack(s); ok {
+		q := &sh.limits.of(number).rate
+		if packed, rest, ok := q.pack(s); ok {
+			sh.sweeper.waitsFor(q.unusedAt(packed, s.Time))
 			e.write(packed<<packShift|sh.nextStamp()<<stampShift|packedBit, base, rest<<restShift|uint64(number>>8))
 			return
 		}
 	}
+	sh.sweeper.waitsFor(0)
 	e.write(uint64(s.Level)<<levelShift, base, uint64(s.Rest)<<restShift|uint64(number>>8))
 }
 

@@ -5,7 +5,7 @@
 //	limiter, err := ratelimit.New(store, ratelimit.Policy{...})
 //
 // It needs no closing and has no goroutine of its own. Keys are hashed under a secret of
-// the store's own and not stored; a key takes about 46 bytes, in which there is
+// the store's own and not stored; a key takes about 47 bytes, in which there is
 // no pointer for the garbage collector to follow. A key's count is removed
 // after it has become as good as new, a few at a time by the calls that come
 // after it. A sliding log takes up to 8 bytes more for each entry in view.
@@ -13,7 +13,7 @@
 // # The cap
 //
 // [WithMaxKeys] is a hard cap on the number of keys. Below it no key is ever
-// forgotten. At the cap a new key takes the place of one of up to 63 candidates,
+// forgotten. At the cap a new key takes the place of one of up to 64 candidates,
 // which the hash picks: of one that is as good as new if there is any, else of
 // the one that has used the smallest share of its limit. (The search ends after
 // 8 of them if one has used no larger a share than the newcomer now does.) A key

@@ -85,7 +85,7 @@ func (d *dumper) shard(t *table, number int, now int64) error {
 	for from, more := uint32(0), true; more; {
 		sh.mu.Lock()
 		g := sh.segment(from)
-		if g != nil {
+		if !g.none() {
 			for i := range g.slots {
 				// A segment that was merged meanwhile has some that are
 				// written already.
@@ -93,10 +93,10 @@ func (d *dumper) shard(t *table, number int, now int64) error {
 					d.entry(sh, e, now, recordEntry, 0)
 				}
 			}
-			from = g.end()
+			from = sh.end(from)
 		}
-		more = g != nil && from != 0
-		if !more && sh.spill != nil {
+		more = !g.none() && from != 0
+		if !more && !sh.spill.none() {
 			shards := uint64(len(t.shards))
 			at := (uint64(number)<<32 + shards - 1) / shards
 			for i := range sh.spill.slots {

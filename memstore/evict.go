@@ -39,11 +39,11 @@ func (s share) below(o share) bool {
 // entries if one of them has used no larger a share than the newcomer's own
 // will be, which during a flood of his like is nearly always so; else all of
 // the segment are candidates.
-func (sh *shard) victim(g *segment, tag uint64, own share, now int64) int {
+func (sh *shard) victim(g segment, tag uint64, own share, now int64) int {
 	return sh.leastUsed(g, home(tag), candidates, own, now)
 }
 
-func (sh *shard) leastUsed(g *segment, from, enough int, own share, now int64) int {
+func (sh *shard) leastUsed(g segment, from, enough int, own share, now int64) int {
 	slot, least, seen := noSlot, share{}, 0
 	i := from
 	for range slotsPerSegment {
@@ -78,19 +78,14 @@ func (sh *shard) used(e *entry, now int64) share {
 	return share{algorithm.Used(&s, now, limit), limit.Capacity()}
 }
 
-// surelyUsed reports of a packed entry, without unpacking it, that something of
-// its limit is used, which of those that are swept is mostly so.
-func (sh *shard) surelyUsed(e *entry, now int64) bool {
+// surelyUsed is until when at least something of an entry's limit is used, as
+// can be told without unpacking it; 0 if it is not packed.
+func (sh *shard) surelyUsed(e *entry) (until int64) {
 	word := atomic.LoadUint64(&e.word)
 	if word&packedBit == 0 {
-		return false
+		return 0
 	}
-	q := &sh.limits.of(e.limit()).rate
-	packed, elapsed := word>>packShift, max(now-int64(e.base>>timeShift), 0)
-	if q.kind == kindWindow {
-		return packed > 0 && elapsed < q.window
-	}
-	return elapsed < q.horizon && packed > uint64(elapsed)*q.speed
+	return sh.limits.of(e.limit()).rate.unusedAt(word>>packShift, int64(e.base>>timeShift))
 }
 
 // room reports whether a newcomer can have an entry of its own, and notes which
@@ -102,10 +97,10 @@ func (sh *shard) room(t *table, k *key, now int64) bool {
 		return true
 	}
 	g := sh.segment(k.fraction)
-	if (g == nil || g.count < sparse) && t.elsewhere(sh, k, now, false) {
+	if (g.none() || g.count() < sparse) && t.elsewhere(sh, k, now, false) {
 		return true
 	}
-	if g == nil {
+	if g.none() {
 		return false
 	}
 	k.slot = sh.victim(g, k.tag, k.own, now)
@@ -118,14 +113,14 @@ func (sh *shard) admit(t *table, k *key, now int64) *entry {
 	slot := k.slot
 	for {
 		g := sh.segment(k.fraction)
-		if g == nil {
+		if g.none() {
 			if !t.reserve() && !t.elsewhere(sh, k, now, true) {
 				return nil
 			}
 			return sh.begin().add(k.tag)
 		}
-		full := g.count == slotsPerSegment
-		if !full && t.reserve() || g.count < sparse && t.elsewhere(sh, k, now, true) {
+		full := g.vacancy(k.tag) == noSlot
+		if !full && t.reserve() || g.count() < sparse && t.elsewhere(sh, k, now, true) {
 			return g.add(k.tag)
 		}
 		if slot == noSlot {
@@ -135,7 +130,7 @@ func (sh *shard) admit(t *table, k *key, now int64) *entry {
 		if slot != noSlot {
 			used = sh.used(&g.slots[slot], now).used
 		}
-		if full && (slot == noSlot || used > 0) && t.keys.Load() < t.most && sh.grow(t, g) {
+		if full && (slot == noSlot || used > 0) && t.keys.Load() < t.most && sh.grow(t, k.fraction) {
 			slot = noSlot
 			continue // only the segment was full, not the store
 		}
@@ -151,7 +146,7 @@ func (sh *shard) admit(t *table, k *key, now int64) *entry {
 
 // evict removes the entry in a slot in favour of a newcomer, unless it has come
 // to its limit meanwhile.
-func (sh *shard) evict(g *segment, slot int, now int64) bool {
+func (sh *shard) evict(g segment, slot int, now int64) bool {
 	e := &g.slots[slot]
 	opened := e.close()
 	used := sh.used(e, now)
@@ -163,32 +158,34 @@ func (sh *shard) evict(g *segment, slot int, now int64) bool {
 	}
 	sh.counts.evicted(used.used)
 	sh.clear(e)
-	g.remove(slot, sh.nextStamp())
+	g.remove(slot)
 	return true
 }
 
 // discard removes the entry in a slot, whatever it holds.
-func (sh *shard) discard(t *table, g *segment, slot int) {
+func (sh *shard) discard(t *table, g segment, slot int) {
 	e := &g.slots[slot]
 	e.close()
 	sh.clear(e)
-	g.remove(slot, sh.nextStamp())
+	g.remove(slot)
 	t.keys.Add(-1)
 }
 
 // expire removes the entry in a slot if it holds no information.
-func (sh *shard) expire(t *table, g *segment, slot int, now int64) bool {
+func (sh *shard) expire(t *table, g segment, slot int, now int64) {
 	e := &g.slots[slot]
-	if sh.surelyUsed(e, now) || sh.used(e, now).used > 0 {
-		return false
+	until := sh.surelyUsed(e)
+	if now < until || sh.used(e, now).used > 0 {
+		sh.sweeper.waitsFor(until)
+		return
 	}
 	if e.close() && sh.used(e, now).used > 0 { // charged meanwhile
 		e.open()
-		return false
+		sh.sweeper.waitsFor(until)
+		return
 	}
 	sh.counts.expired++
 	sh.discard(t, g, slot)
-	return true
 }
 
 // clear gives back what a closed entry refers to.

@@ -94,13 +94,15 @@ func heldKeys(t testing.TB, s *Store) (keys, segments int) {
 	table := s.table.Load()
 	for i := range table.shards {
 		sh := &table.shards[i]
+		first := uint32(0)
 		for g := range sh.all() {
 			d := sh.directory.Load()
-			for i := range uint32(1) << (d.depth - g.depth) {
-				if from := g.first + i<<(32-d.depth); sh.segment(from) != g {
-					t.Fatalf("shard %d: the directory leads %x elsewhere than to the segment of %x, depth %d", i, from, g.first, g.depth)
+			for i := range uint32(1) << (d.depth - sh.depth(first)) {
+				if from := first + i<<(32-d.depth); sh.segment(from) != g || sh.depth(from) != sh.depth(first) {
+					t.Fatalf("shard %d: the directory leads %x elsewhere than to the segment of %x, depth %d", i, from, first, sh.depth(first))
 				}
 			}
+			first = sh.end(first)
 			segments++
 			count := 0
 			for j := range g.slots {
@@ -116,8 +118,8 @@ func heldKeys(t testing.TB, s *Store) (keys, segments int) {
 					t.Fatalf("shard %d: the entry in slot %d cannot be found", i, j)
 				}
 			}
-			if count != int(g.count) {
-				t.Fatalf("shard %d: a segment counts %d entries and holds %d", i, g.count, count)
+			if count != g.count() {
+				t.Fatalf("shard %d: a segment counts %d entries and holds %d", i, g.count(), count)
 			}
 			keys += count
 		}

@@ -32,7 +32,7 @@ const tries = 8
 // compare-and-swap; nor is h waited for, the limit that the entry probably has.
 func (sh *shard) takeKnown(t *table, c *ratelimit.Charge, h *heldLimit, tag uint64, fraction uint32, now, latest int64, r *ratelimit.Result) outcome {
 	g := sh.segment(fraction)
-	if g == nil || h == nil || c.Mode >= ratelimit.ModeOnDenial {
+	if g.none() || h == nil || c.Mode >= ratelimit.ModeOnDenial {
 		return undecided
 	}
 	e := g.find(tag)

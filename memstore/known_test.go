@@ -284,8 +284,9 @@ func TestClosedUnderLock(t *testing.T) {
 // TestSlotChangesHands has a slot go to another key and back, over and over,
 // while the first one is charged: none of its answers may be the other's.
 func TestSlotChangesHands(t *testing.T) {
-	s := New(WithMaxKeys(1))
+	s := New(WithMaxKeys(3))
 	table, l := s.table.Load(), ratelimit.FixedWindow(1_000_000, ratelimit.MaxWindow)
+	admit(t, s, on("holds the limit", l, 1))
 	mine, other := on("mine", l, 1), on("", l, 900_000)
 	for i := 0; home(table.tag(&mine)) != home(table.tag(&other)); i++ {
 		other.Partition = ratelimit.Partition(name(i))

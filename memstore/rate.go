@@ -103,6 +103,19 @@ func (q *rate) pack(s *algorithm.State) (packed, rest uint64, ok bool) {
 	}
 }
 
+// unusedAt is until when at least something is used of a packed state that has
+// this Time.
+func (q *rate) unusedAt(packed uint64, from int64) int64 {
+	switch {
+	case packed == 0:
+		return 0
+	case q.kind == kindWindow:
+		return from + q.window
+	default:
+		return from + min(int64((packed+q.speed-1)/q.speed), q.horizon)
+	}
+}
+
 // unpack is the reverse, for a state with its Time and rest; a bucket's is as of
 // now, as by [algorithm.AsOf].
 func (q *rate) unpack(packed uint64, s *algorithm.State, now int64) {

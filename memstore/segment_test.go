@@ -11,8 +11,8 @@ import (
 )
 
 func TestSizes(t *testing.T) {
-	if size := unsafe.Sizeof(segment{}); size != 2048 {
-		t.Errorf("a segment has %d bytes, want 2048, a size that the allocator wastes nothing on", size)
+	if slots, marks := unsafe.Sizeof(*segment{}.slots), unsafe.Sizeof(marks{}); slots != 2048 || marks != 64 {
+		t.Errorf("a segment has %d bytes of slots and %d of marks, want 2048 and 64, sizes that the allocator wastes nothing on", slots, marks)
 	}
 	if size := unsafe.Sizeof(chunk{}); size != 32 {
 		t.Errorf("a chunk has %d bytes, want 32", size)
@@ -28,15 +28,15 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSegment adds and removes tags with few homes, so that runs are long and
-// wrap around, and compares with a map.
+// TestSegment adds and removes tags with few homes and marks, so that most are
+// elsewhere and many have the mark of another, and compares with a map.
 func TestSegment(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		g, want := new(segment), make(map[uint64]uint64)
+		g, want := newSegment(), make(map[uint64]uint64)
 		tags := make([]uint64, 90)
 		for i := range tags {
-			tags[i] = uint64(i)<<40 | uint64(random.IntN(12)+58)%64<<26 | 1
+			tags[i] = uint64(i)<<40 | uint64(random.IntN(12)+58)%64<<26 | uint64(4+random.IntN(4))
 		}
 		for step := range uint64(500) {
 			tag := tags[random.IntN(len(tags))]
@@ -46,7 +46,7 @@ func TestSegment(t *testing.T) {
 			}
 			switch {
 			case e != nil:
-				g.remove(g.slot(e), 0)
+				g.remove(g.slot(e))
 				delete(want, tag)
 			case len(want) < slotsPerSegment:
 				e := g.add(tag)
@@ -56,8 +56,8 @@ func TestSegment(t *testing.T) {
 				want[tag] = (step + 1) << levelShift
 				e.write(want[tag], 0, 0)
 			}
-			if int(g.count) != len(want) {
-				t.Fatalf("%d entries counted, want %d", g.count, len(want))
+			if g.count() != len(want) {
+				t.Fatalf("%d entries counted, want %d", g.count(), len(want))
 			}
 		}
 	}

@@ -14,12 +14,12 @@ import (
 // each shard.
 //
 // The counts are in a segment of their own beside the directory. Policies come
-// from the configuration, not from clients, so that 63 of them are plenty; a
+// from the configuration, not from clients, so that 64 of them are plenty; a
 // newcomer of one more is denied.
 
 // spilled returns a shared count, nil if there is none yet.
 func (sh *shard) spilled(spillTag uint64) *entry {
-	if sh.spill == nil {
+	if sh.spill.none() {
 		return nil
 	}
 	return sh.spill.find(spillTag)
@@ -27,27 +27,27 @@ func (sh *shard) spilled(spillTag uint64) *entry {
 
 // roomTogether reports whether there can be one more shared count.
 func (sh *shard) roomTogether(now int64) bool {
-	return sh.spill == nil || sh.spill.count < slotsPerSegment || sh.expired(sh.spill, now) != noSlot
+	return sh.spill.none() || sh.spill.count() < slotsPerSegment || sh.expired(sh.spill, now) != noSlot
 }
 
 // admitTogether makes one, nil if there is no room for it.
 func (sh *shard) admitTogether(spillTag uint64, now int64) *entry {
-	if sh.spill == nil {
-		sh.spill = new(segment)
+	if sh.spill.none() {
+		sh.spill = newSegment()
 	}
-	if sh.spill.count == slotsPerSegment {
+	if sh.spill.count() == slotsPerSegment {
 		slot := sh.expired(sh.spill, now)
 		if slot == noSlot {
 			return nil
 		}
 		sh.clear(&sh.spill.slots[slot])
-		sh.spill.remove(slot, sh.nextStamp())
+		sh.spill.remove(slot)
 	}
 	return sh.spill.add(spillTag)
 }
 
 // expired is a slot of a segment that holds no information, noSlot if all do.
-func (sh *shard) expired(g *segment, now int64) int {
+func (sh *shard) expired(g segment, now int64) int {
 	for i := range g.slots {
 		if e := &g.slots[i]; e.tag != 0 {
 			if sh.used(e, now).used == 0 {

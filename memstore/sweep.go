@@ -1,11 +1,16 @@
 package memstore
 
+import "math"
+
 // sweeper removes what has expired little by little: whoever adds a key looks
 // after two others, and every sixteenth of the other calls after one. That is
 // enough for the table to follow the number of live keys up and down. Nobody
-// ever waits for more than one portion.
+// ever waits for more than one portion. While nothing can have expired, nothing
+// is looked at: that would be memory that no cache has.
 type sweeper struct {
 	due      int
+	idle     int64  // until this instant nothing expires
+	expiry   int64  // nor does, until this one, anything that this round has seen or was written meanwhile
 	fraction uint32 // of the segment that is next
 	slot     int
 }
@@ -31,7 +36,7 @@ func (sh *shard) sweep(t *table, now int64, worth int) {
 func (sh *shard) sweepSome(t *table, now int64) {
 	w := &sh.sweeper
 	g := sh.segment(w.fraction)
-	if g == nil || !sh.steady {
+	if g.none() || !sh.steady || now < w.idle {
 		return
 	}
 	for looked := 0; looked < sweepPortion && w.slot < slotsPerSegment; {
@@ -41,14 +46,23 @@ func (sh *shard) sweepSome(t *table, now int64) {
 			continue
 		}
 		looked++
-		if !sh.expire(t, g, w.slot, now) {
-			w.slot++
-		} // else look at what has moved up
+		sh.expire(t, g, w.slot, now)
+		w.slot++
 	}
 	if w.slot < slotsPerSegment {
 		return
 	}
-	g = sh.merge(g)
+	if sh.merge(w.fraction) {
+		w.waitsFor(0) // not all of it has been seen
+	}
 	w.slot = 0
-	w.fraction = g.end()
+	if w.fraction = sh.end(w.fraction); w.fraction == 0 {
+		w.idle, w.expiry = w.expiry, math.MaxInt64
+	}
+}
+
+// waitsFor is told of something that is written, or seen and left: it does not
+// expire before an instant.
+func (w *sweeper) waitsFor(instant int64) {
+	w.idle, w.expiry = min(w.idle, instant), min(w.expiry, instant)
 }

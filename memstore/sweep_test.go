@@ -107,3 +107,77 @@ func TestClockBackKeepsExpired(t *testing.T) {
 		deny(t, s, c)
 	}
 }
+
+// TestSweepIdles: as long as nothing can have expired nothing is looked at, and
+// from when something may have, whatever made it so, all is.
+func TestSweepIdles(t *testing.T) {
+	hour := limitOf(ratelimit.AlgorithmTokenBucket, 2, time.Hour)
+	slow, fast := ratelimit.TokenBucket(1, time.Hour, 10), ratelimit.TokenBucket(3600, time.Hour, 10)
+	for what, shorten := range map[string]func(s *Store, given ratelimit.Result){
+		"a brief window": func(s *Store, _ ratelimit.Result) {
+			admit(t, s, on("brief", ratelimit.FixedWindow(1, time.Millisecond), 1))
+		},
+		"a brief log": func(s *Store, _ ratelimit.Result) {
+			admit(t, s, on("brief", ratelimit.SlidingLog(1, time.Millisecond), 1))
+		},
+		"another quota": func(s *Store, _ ratelimit.Result) { take(t, s, on("client", fast, 0)) },
+		"given back": func(s *Store, given ratelimit.Result) {
+			a := ratelimit.Adjustment{Policy: "policy", Partition: "client", Limit: slow, At: given.At, Cost: 1}
+			if err := s.Adjust(t.Context(), []ratelimit.Adjustment{a}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := New(WithMaxKeys(1000))
+			table := s.table.Load()
+			sweep := func(portions int) {
+				for i := range table.shards {
+					for range portions {
+						table.shards[i].sweepSome(table, s.clock.now())
+					}
+				}
+			}
+			given := admit(t, s, on("client", slow, 1))
+			const later = 100
+			for i := range later {
+				admit(t, s, on(name(i), ratelimit.TokenBucket(1, 10*time.Minute, 2), 1))
+			}
+			for i := range 400 {
+				admit(t, s, on(name(i), hour, 1))
+			}
+			sweep(1)
+			for i := range table.shards {
+				if slot := table.shards[i].sweeper.slot; slot != 0 {
+					t.Errorf("%s: much too early the sweep of shard %d has come to slot %d", what, i, slot)
+				}
+			}
+			shorten(s, given)
+			time.Sleep(time.Second)
+			sweep(20)
+			if got := s.Stats().Expired; got != 1 {
+				t.Errorf("%s: %d expired, want 1", what, got)
+			}
+			time.Sleep(10 * time.Minute)
+			sweep(20)
+			if got := s.Stats().Expired; got != 1+later {
+				t.Errorf("%s: %d expired later, want %d", what, got, 1+later)
+			}
+		})
+	}
+}
+
+// TestSweepSeesWhatMoves: when the segment is split that is being swept, its
+// entries may move to where the sweep has been.
+func TestSweepSeesWhatMoves(t *testing.T) {
+	s, _ := openSteady(10_000)
+	sh := &s.table.Load().shards[0]
+	l := ratelimit.FixedWindow(10, time.Hour)
+	for i := 0; distinct(sh) < 2 && i < 10_000; i++ {
+		sh.sweeper.slot = 5
+		admit(t, s, on(name(i), l, 1))
+	}
+	if sh.sweeper.slot != 0 {
+		t.Errorf("after a split the sweep goes on at slot %d", sh.sweeper.slot)
+	}
+}

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"iter"
+	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -25,7 +26,7 @@ const (
 	// meanCount is how many keys a segment holds on average when the table is
 	// full: enough to waste little, few enough that hardly one is above
 	// slotsPerSegment and split once more.
-	meanCount = 45
+	meanCount = 46
 	// manyShards is from when on a table grows by larger shards rather than
 	// more of them; largeShard is how many segments a shard has at most, so
 	// that its directory stays small.
@@ -33,7 +34,7 @@ const (
 	// spareDepth is how far a directory may outgrow what a full table needs,
 	// mostDepth how far any: to no more entries than there are numbers for
 	// their limits.
-	spareDepth, mostDepth = 8, 14
+	spareDepth, mostDepth = 8, 13
 )
 
 func newTable(s seed, most int64, clock *clock) *table {
@@ -100,18 +101,37 @@ type shard struct {
 	mu      sync.Mutex
 	stamp   uint64 // see entry
 	latest  int64  // see at
-	spill   *segment
+	spill   segment
 	logs    logs
 	sweeper sweeper
 	counts  counts
-	_       [136]byte
+	_       [112]byte
 }
 
 // directory leads to the segments of a shard. One that has become too small is
 // replaced by another; which segments it leads to changes.
 type directory struct {
-	depth    uint8
-	segments []atomic.Pointer[segment]
+	depth  uint8
+	paths  []path
+	depths []uint8 // how many bits the fractions of each one's segment have in common
+}
+
+// path leads to a segment. Its marks are written first and read last: so who
+// has read one of them before and one after a change has slots that were full
+// then, or belong to nobody any more, and finds in them what belongs there.
+type path struct {
+	slots atomic.Pointer[[slotsPerSegment]entry]
+	marks atomic.Pointer[marks]
+}
+
+func (p *path) load() segment {
+	slots := p.slots.Load()
+	return segment{marks: p.marks.Load(), slots: slots}
+}
+
+func (p *path) store(g segment) {
+	p.marks.Store(g.marks)
+	p.slots.Store(g.slots)
 }
 
 // at is the time at which a call decides that has locked the shard and closed
@@ -131,95 +151,109 @@ func (sh *shard) at(t *table, before int64, e *entry) int64 {
 	return sh.latest
 }
 
-// segment returns the segment for a fraction, nil if there is none yet.
-func (sh *shard) segment(fraction uint32) *segment {
+// segment returns the segment for a fraction, none if there is none yet.
+func (sh *shard) segment(fraction uint32) segment {
 	d := sh.directory.Load()
 	if d == nil {
-		return nil
+		return segment{}
 	}
-	return d.segments[uint64(fraction)>>((32-d.depth)&63)].Load()
+	return d.paths[uint64(fraction)>>((32-d.depth)&63)].load()
+}
+
+// depth is how many first bits the fractions of a segment have in common, first
+// the first of these fractions, and end the first behind them, 0 after the last.
+func (sh *shard) depth(fraction uint32) uint8 {
+	d := sh.directory.Load()
+	return d.depths[uint64(fraction)>>(32-d.depth)]
+}
+
+func (sh *shard) first(fraction uint32) uint32 {
+	return fraction &^ uint32(1<<(32-uint64(sh.depth(fraction)))-1)
+}
+
+func (sh *shard) end(fraction uint32) uint32 {
+	return sh.first(fraction) + uint32(1<<(32-uint64(sh.depth(fraction))))
 }
 
 func (sh *shard) find(tag uint64, fraction uint32) *entry {
-	if g := sh.segment(fraction); g != nil {
+	if g := sh.segment(fraction); !g.none() {
 		return g.find(tag)
 	}
 	return nil
 }
 
 // begin gives an empty shard its first segment.
-func (sh *shard) begin() *segment {
-	g := new(segment)
-	d := &directory{segments: make([]atomic.Pointer[segment], 1)}
-	d.segments[0].Store(g)
-	sh.directory.Store(d)
+func (sh *shard) begin() segment {
+	sh.directory.Store(&directory{paths: make([]path, 1), depths: make([]uint8, 1)})
+	g := newSegment()
+	sh.enter(g, 0, 0)
+	sh.sweeper = sweeper{idle: math.MaxInt64, expiry: math.MaxInt64}
 	return g
 }
 
-// grow splits a full segment; it reports false if the directory is as large as
-// it may become.
-func (sh *shard) grow(t *table, g *segment) bool {
-	if d := sh.directory.Load(); g.depth == d.depth {
+// grow splits a full segment, the one of a fraction; it reports false if the
+// directory is as large as it may become.
+func (sh *shard) grow(t *table, fraction uint32) bool {
+	depth := sh.depth(fraction)
+	if d := sh.directory.Load(); depth == d.depth {
 		if d.depth >= t.maxDepth {
 			return false
 		}
-		double := &directory{depth: d.depth + 1, segments: make([]atomic.Pointer[segment], 2*len(d.segments))}
-		for i := range d.segments {
-			g := d.segments[i].Load()
-			double.segments[2*i].Store(g)
-			double.segments[2*i+1].Store(g)
+		double := &directory{depth: d.depth + 1, paths: make([]path, 2*len(d.paths)), depths: make([]uint8, 2*len(d.paths))}
+		for i := range double.paths {
+			double.paths[i].store(d.paths[i/2].load())
+			double.depths[i] = d.depths[i/2]
 		}
 		sh.directory.Store(double)
 	}
-	lower, upper := g.split(t)
-	sh.enter(lower)
-	sh.enter(upper)
+	g := sh.segment(fraction)
+	if sh.sweeper.slot > 0 && sh.segment(sh.sweeper.fraction) == g {
+		sh.sweeper.slot = 0 // what moves may move to where it has been
+	}
+	bit := uint32(1) << (31 - depth)
+	sh.enter(g.split(t, bit, sh.nextStamp()), fraction|bit, depth+1)
+	sh.enter(g, fraction&^bit, depth+1)
 	return true
 }
 
-// merge joins a segment with the one that covers the other half, if the two
-// fit into one with room to spare. It returns the segment that is left.
-func (sh *shard) merge(g *segment) *segment {
+// merge joins a segment, the one of a fraction, with the one that covers the
+// other half of what is covered by both, if the two fit into one with room to
+// spare. It reports whether they did.
+func (sh *shard) merge(fraction uint32) bool {
 	const roomy = slotsPerSegment / 2
-	if g.depth == 0 || g.count > roomy {
-		return g
+	g, depth := sh.segment(fraction), sh.depth(fraction)
+	if depth == 0 || g.count() > roomy {
+		return false
 	}
-	other := sh.segment(g.first ^ 1<<(32-g.depth))
-	if other.depth != g.depth || g.count+other.count > roomy {
-		return g
+	half := uint32(1) << (32 - depth)
+	other := sh.segment(fraction ^ half)
+	if sh.depth(fraction^half) != depth || g.count()+other.count() > roomy {
+		return false
 	}
-	g = g.join(other)
-	sh.enter(g)
-	return g
+	sh.enter(g.join(other), fraction, depth-1)
+	return true
 }
 
-// enter makes the directory lead to g for all of its range.
-func (sh *shard) enter(g *segment) {
+// enter makes the directory lead to g for all fractions that have the same depth
+// first bits as this one.
+func (sh *shard) enter(g segment, fraction uint32, depth uint8) {
 	d := sh.directory.Load()
-	from := int(g.first >> (32 - d.depth))
-	for i := range 1 << (d.depth - g.depth) {
-		d.segments[from+i].Store(g)
+	from := int(uint64(fraction) >> (32 - depth) << (d.depth - depth))
+	for i := range 1 << (d.depth - depth) {
+		d.paths[from+i].store(g)
+		d.depths[from+i] = depth
 	}
 }
 
 // all yields each segment once.
-func (sh *shard) all() iter.Seq[*segment] {
-	return func(yield func(*segment) bool) {
+func (sh *shard) all() iter.Seq[segment] {
+	return func(yield func(segment) bool) {
 		for from, more := uint32(0), true; more; more = from != 0 {
 			g := sh.segment(from)
-			if g == nil || !yield(g) {
+			if g.none() || !yield(g) {
 				return
 			}
-			from = g.end()
+			from = sh.end(from)
 		}
 	}
-}
-
-// slot is the index of an entry of g.
-func (g *segment) slot(e *entry) int {
-	i := home(e.tag)
-	for &g.slots[i] != e {
-		i = next(i)
-	}
-	return i
 }

@@ -13,7 +13,7 @@ import (
 // allocates nothing for up to 8 charges of keys that are known, takes no lock
 // for a single charge of a key that is known and has the limit of the last
 // time, and does a bounded amount of work, however many keys there are: for
-// each charge a segment of 63 entries is searched, and a few others at the cap,
+// each charge a segment of 64 entries is searched, and a few others at the cap,
 // one may be split and a few entries swept. (A sliding log is decided on under
 // a lock, and adds the entries that have left it since it was last looked at,
 // and for a cost above 1 those that have to leave.)
@@ -95,12 +95,19 @@ func (t *table) spillTag(c *ratelimit.Charge) uint64 {
 
 // takeOne decides a single charge under the lock.
 func (sh *shard) takeOne(t *table, c *ratelimit.Charge, tag uint64, fraction uint32, now int64, r *ratelimit.Result) error {
-	if c.Mode == ratelimit.ModeEnforce && sh.denials.answer(tag, c, now, r) { // a sliding log's
+	if c.Limit.Algorithm == ratelimit.AlgorithmSlidingLog && c.Mode == ratelimit.ModeEnforce && sh.denials.answer(tag, c, now, r) {
 		return nil
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	e := sh.find(tag, fraction)
+	var e *entry
+	g := sh.segment(fraction)
+	if !g.none() {
+		e = g.find(tag)
+	}
+	if e == nil && sh.takeFresh(t, c, g, tag, sh.at(t, now, nil), r) {
+		return nil
+	}
 	if e == nil || sh.limits.of(e.limit()).limit != c.Limit {
 		if err := sh.checkLimit(&c.Limit); err != nil {
 			return err
