@@ -84,7 +84,7 @@ const (
 // they are.
 func (h *HeaderConfig) applyUsual(header http.Header, d *Decision, room *room) bool {
 	p := h.usual(d)
-	if p == nil || !d.Allowed || len(header) > 0 && hasUsual(header) {
+	if p == nil || !d.Allowed || hasAny(header, usualNames) {
 		return false
 	}
 	s := room.sheets.next(sheetsAtOnce)
@@ -124,7 +124,7 @@ type refusalSheet struct {
 // and denialBody. It reports whether they are.
 func (h *HeaderConfig) refuseUsual(header http.Header, d *Decision, accept []string, a *Answer, room *room) bool {
 	p := h.usual(d)
-	if p == nil || len(header) > 0 || d.RetryAfter == Never || h.Body == BodyProblem || h.Body == BodyNegotiated && prefersProblem(accept) {
+	if p == nil || hasAny(header, refusalNames) || d.RetryAfter == Never || h.Body == BodyProblem || h.Body == BodyNegotiated && prefersProblem(accept) {
 		return false
 	}
 	s := room.refusals.next(refusalsAtOnce)
@@ -152,8 +152,19 @@ func (h *HeaderConfig) refuseUsual(header http.Header, d *Decision, accept []str
 	return true
 }
 
-func hasUsual(header http.Header) bool {
-	for _, name := range [...]string{nameLimit, nameRemaining, nameReset, nameRateLimit, namePolicy} {
+// The fields that must not be there yet: those that are set, and those that a
+// refusal removes.
+var (
+	usualNames   = []string{nameLimit, nameRemaining, nameReset, nameRateLimit, namePolicy}
+	refusalNames = append(usualNames[:len(usualNames):len(usualNames)],
+		nameRetryAfter, nameCacheControl, fieldNames[fieldETag], fieldNames[fieldLastModified], fieldNames[fieldExpires])
+)
+
+func hasAny(header http.Header, names []string) bool {
+	if len(header) == 0 {
+		return false
+	}
+	for _, name := range names {
 		if _, there := header[name]; there {
 			return true
 		}

@@ -62,6 +62,7 @@ func TestUsual(t *testing.T) {
 	before := []http.Header{
 		{}, {}, {}, {"Date": {"now"}, "Etag": {`"x"`}}, {"X-Ratelimit-Limit": {"3"}}, {"X-Ratelimit-Remaining": {"3"}}, {"X-Ratelimit-Reset": {"3"}},
 		{"Ratelimit": {`"o";r=1`}}, {"Ratelimit-Policy": {`"o";q=1;w=1`}},
+		{"Retry-After": {"99999"}}, {"Cache-Control": {"public"}}, {"Last-Modified": {"x"}}, {"Expires": {"x"}}, {"Date": {"now"}, "Vary": {"Origin"}},
 	}
 	accepts := [][]string{nil, nil, {"*/*"}, {"application/problem+json"}}
 	short := make(map[bool]int)
