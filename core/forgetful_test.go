@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	ratelimit "github.com/go-floodgate/floodgate/core"
@@ -79,5 +81,87 @@ func TestForgetful(t *testing.T) {
 	inner = new(forgetful)
 	if got := seen(inner, &inner.keeping); slices.Equal(got, want) {
 		t.Error("no memory is used again for a forgetful store")
+	}
+}
+
+// copies is a forgetful modelStore.
+type copies struct{ *modelStore }
+
+func (c copies) Forgets() ratelimit.Store { return c }
+
+func (c copies) Take(ctx context.Context, charges []ratelimit.Charge, results []ratelimit.Result) error {
+	own := slices.Clone(charges)
+	for i := range own {
+		own[i].Partition = ratelimit.Partition(strings.Clone(string(own[i].Partition)))
+	}
+	return c.modelStore.Take(ctx, own, results)
+}
+
+// TestGivesBackToWhomItWasCharged gives a charge back when the memory that its
+// partition lay in has long been another request's.
+func TestGivesBackToWhomItWasCharged(t *testing.T) {
+	store := copies{newModelStore()}
+	l := mustNew(t, store, ratelimit.Policy{Name: "p", Limit: ratelimit.PerHour(9), Counts: ratelimit.CountFailures})
+	calls := make([]*ratelimit.Call, 8)
+	peer := func(n int) string { return fmt.Sprintf("192.0.2.%d:4711", n) }
+	for n := range calls {
+		calls[n] = new(ratelimit.Call)
+		calls[n].Keep()
+		l.Begin(calls[n], &fakeRequest{peer: peer(n)}, http.Header{})
+	}
+	for n, call := range calls {
+		call.Finish(http.StatusOK, false)
+		got := store.adjustments[len(store.adjustments)-1].Partition
+		if want := ratelimit.IPKey(netip.MustParseAddrPort(peer(n)).Addr()); got != want {
+			t.Errorf("the charge of %s is given back to %s", want, got)
+		}
+	}
+}
+
+// TestPanicWhileDeciding uses a Call again when a function of the program's has
+// panicked in the midst of a decision.
+func TestPanicWhileDeciding(t *testing.T) {
+	panics, store := false, newModelStore()
+	l := mustNew(t, store, ratelimit.Policy{Name: "first", Limit: ratelimit.PerHour(1)}, ratelimit.Policy{
+		Name: "second", Limit: ratelimit.PerHour(9), Cost: func(*ratelimit.Request) int64 {
+			if panics {
+				panic("the program's")
+			}
+			return 1
+		},
+	})
+	call := new(ratelimit.Call)
+	call.Keep()
+	header, r := http.Header{}, new(fakeRequest)
+	serve := func(n int) bool {
+		r.peer = fmt.Sprintf("192.0.2.%d:4711", n)
+		call.KnownByHeader(header)
+		func() {
+			defer func() { _ = recover() }()
+			l.Begin(call, r, header)
+		}()
+		proceeds := call.Proceed()
+		call.Finish(http.StatusOK, false)
+		if !call.Leave() || l.UnderWay() != 0 {
+			t.Errorf("request %d: the call is not free, or %d are under way", n, l.UnderWay())
+		}
+		clear(header)
+		return proceeds
+	}
+	panics = true
+	serve(1)
+	panics = false
+	for n := 1; n < 4; n++ {
+		before := len(store.charges)
+		if !serve(n) {
+			t.Errorf("client %d is refused its first request", n)
+		}
+		charged := store.charges[before:]
+		if key := ratelimit.Partition(fmt.Sprintf("ip:192.0.2.%d", n)); len(charged) != 2 || charged[0].Partition != key || charged[1].Partition != key {
+			t.Errorf("client %d is charged %v", n, charged)
+		}
+		if serve(n) {
+			t.Errorf("client %d is not refused its second request", n)
+		}
 	}
 }
