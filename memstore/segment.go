@@ -122,8 +122,10 @@ func (g segment) findAway(tag, w uint64) *entry {
 // vacancy is the free slot that a tag would get, noSlot if there is none.
 func (g segment) vacancy(tag uint64) int {
 	h := home(tag)
-	if g.marks.of(h) <= freeAgain {
-		return h
+	for _, i := range [...]int{h, h ^ 1} { // both in one cache line
+		if g.marks.of(i) <= freeAgain {
+			return i
+		}
 	}
 	word := h >> 3
 	for range marksWords {
@@ -176,7 +178,7 @@ func (g segment) slot(e *entry) int {
 }
 
 // split makes a segment of those entries whose fractions have a bit set. The
-// others stay where they are, but for those that can be nearer to their homes.
+// others stay where they are, but for those that can be in the line of their homes.
 func (g segment) split(t *table, bit uint32, stamp uint64) (upper segment) {
 	upper = newSegment()
 	// All slots are asked for before the first is waited for.
@@ -185,7 +187,7 @@ func (g segment) split(t *table, bit uint32, stamp uint64) (upper segment) {
 		if tag := g.slots[i].tag; tag != 0 {
 			if t.fraction(tag)&bit != 0 {
 				moving |= 1 << i
-			} else if home(tag) != i {
+			} else if home(tag)>>1 != i>>1 {
 				away |= 1 << i
 			}
 		}
@@ -197,10 +199,11 @@ func (g segment) split(t *table, bit uint32, stamp uint64) (upper segment) {
 	}
 	for ; away != 0; away &= away - 1 {
 		i := bits.TrailingZeros64(away)
-		if e := &g.slots[i]; g.vacancy(e.tag) == home(e.tag) {
+		e := &g.slots[i]
+		if to := g.vacancy(e.tag); to>>1 == home(e.tag)>>1 {
 			left := e.leave()
-			g.slots[home(left.tag)].settle(left, stamp)
-			g.marks.set(home(left.tag), mark(left.tag))
+			g.slots[to].settle(left, stamp)
+			g.marks.set(to, mark(left.tag))
 			g.remove(i)
 		}
 	}

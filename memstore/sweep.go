@@ -35,8 +35,11 @@ func (sh *shard) sweep(t *table, now int64, worth int) {
 // calls expired may be needed again, and is left to make way for newcomers.
 func (sh *shard) sweepSome(t *table, now int64) {
 	w := &sh.sweeper
+	if !sh.steady || now < w.idle {
+		return
+	}
 	g := sh.segment(w.fraction)
-	if g.none() || !sh.steady || now < w.idle {
+	if g.none() {
 		return
 	}
 	for looked := 0; looked < sweepPortion && w.slot < slotsPerSegment; {
