@@ -20,8 +20,13 @@ func (l *Limiter) consider(ctx context.Context, w *work) {
 		l.considerPolicies(ctx, w)
 	}
 	if l.observers != nil {
-		w.observed.Method = labelMethod(r.Method())
-		w.observed.Route = r.Route()
+		o, method, route := &w.observed, labelMethod(r.Method()), r.Route()
+		if o.Method != method { // see work.reset
+			o.Method = method
+		}
+		if o.Route != route {
+			o.Route = route
+		}
 	}
 }
 
@@ -231,7 +236,9 @@ func (l *Limiter) observe(ctx context.Context, w *work) {
 	if l.observers == nil {
 		return
 	}
-	w.observed.Decision, w.observed.StoreTime = &w.decision, w.storeTime
+	if w.observed.StoreTime = w.storeTime; w.observed.Decision == nil {
+		w.observed.Decision = &w.decision
+	}
 	for i := range l.observers {
 		if told := l.observers[i].Decision; told != nil {
 			told(ctx, &w.observed)

@@ -51,6 +51,8 @@ type Request struct {
 	method        string
 	route         string
 	user, account string
+	// spelling is that of the last pattern that was asked for.
+	spelling *spelling
 }
 
 const (
@@ -59,16 +61,18 @@ const (
 	hasRoute
 	hasUser
 	hasAccount
+	hasOddMethod
 )
 
 // reset makes r the next request of the same source.
 func (r *Request) reset() {
-	switch {
-	case r.has&^hasIP != 0:
-		*r = Request{source: r.source, limiter: r.limiter, turn: r.turn}
-	case r.has != 0:
-		r.ip, r.has = netip.Addr{}, 0
+	if r.has&hasIP != 0 {
+		r.ip = netip.Addr{}
 	}
+	if r.has&(hasUser|hasAccount|hasOddMethod) != 0 {
+		r.user, r.account, r.method = "", "", ""
+	}
+	r.has = 0 // the rest is the program's
 	r.turn++
 }
 
@@ -79,9 +83,14 @@ func (r *Request) Context() context.Context { return r.source.Context() }
 // answers both.
 func (r *Request) Method() string {
 	if r.has&hasMethod == 0 {
-		r.method = r.source.Method()
-		if r.method == http.MethodHead || r.method == "" {
-			r.method = http.MethodGet
+		sent := r.source.Method()
+		method := commonMethod(sent)
+		if method == "" {
+			method = sent
+			r.has |= hasOddMethod
+		}
+		if r.method != method { // see work.reset
+			r.method = method
 		}
 		r.has |= hasMethod
 	}
@@ -98,13 +107,50 @@ func (r *Request) Route() string {
 func (r *Request) knownRoute() (route string, known bool) {
 	if r.has&hasRoute == 0 {
 		pattern, known := r.source.Route()
-		r.route, r.routeKnown = UnmatchedRoute, known
-		if pattern != "" {
-			r.route = normalRoute(pattern)
+		r.routeKnown = known
+		if route := r.spell(pattern); r.route != route { // see work.reset
+			r.route = route
 		}
 		r.has |= hasRoute
 	}
 	return r.route, r.routeKnown
+}
+
+// spell gives a pattern its one spelling.
+func (r *Request) spell(pattern string) string {
+	switch {
+	case pattern == "":
+		return UnmatchedRoute
+	case isSpelt(pattern):
+		return pattern
+	case r.spelling != nil && r.spelling.pattern == pattern:
+		return r.spelling.route
+	}
+	s := spellingOf(pattern)
+	if s.kept {
+		r.spelling = s
+	}
+	return s.route
+}
+
+// commonMethod is the method as the program has it, "" for one that is none of
+// the common ones. HEAD is GET, and so is none.
+func commonMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, "":
+		return http.MethodGet
+	case http.MethodPost:
+		return http.MethodPost
+	case http.MethodPut:
+		return http.MethodPut
+	case http.MethodPatch:
+		return http.MethodPatch
+	case http.MethodDelete:
+		return http.MethodDelete
+	case http.MethodOptions:
+		return http.MethodOptions
+	}
+	return ""
 }
 
 // ClientIP returns the client's address as [TrustProxies] and [ClientIPHeader]

@@ -12,26 +12,44 @@ import (
 // subtree patterns stay apart from single segments. A method or host in front
 // of the path (net/http's patterns may have both) is dropped.
 func normalRoute(pattern string) string {
-	if !strings.ContainsAny(pattern, ":*+{? ") && strings.HasPrefix(pattern, "/") {
+	if isSpelt(pattern) {
 		return pattern
 	}
-	if route, ok := routes.Load(pattern); ok {
-		return route.(string)
-	}
-	route := spellRoute(pattern)
-	// Patterns come from the program, not from clients, so that there are few;
-	// the bound is for an adapter that hands out something else.
-	if routesKept.Add(1) <= maxRoutesKept {
-		routes.Store(pattern, route)
-	}
-	return route
+	return spellingOf(pattern).route
 }
 
-const maxRoutesKept = 10_000
+// isSpelt reports whether a pattern is in the one spelling for being nothing but
+// a path.
+func isSpelt(pattern string) bool {
+	return strings.HasPrefix(pattern, "/") && !strings.ContainsAny(pattern, ":*+{? ")
+}
+
+func spellingOf(pattern string) *spelling {
+	if s, ok := spellings.Load(pattern); ok {
+		return s.(*spelling)
+	}
+	s := &spelling{route: strings.Clone(spellRoute(pattern))}
+	// Patterns come from the program, not from clients, so that there are few;
+	// the bound is for an adapter that hands out something else.
+	if spellingsKept.Add(1) <= maxSpellings {
+		s.pattern, s.kept = strings.Clone(pattern), true
+		spellings.Store(s.pattern, s)
+	}
+	return s
+}
+
+// spelling is a pattern and the route that it is.
+type spelling struct {
+	pattern, route string
+	// kept is whether both are, and lie in no memory that is used again.
+	kept bool
+}
+
+const maxSpellings = 10_000
 
 var (
-	routes     sync.Map
-	routesKept atomic.Int64
+	spellings     sync.Map // by pattern
+	spellingsKept atomic.Int64
 )
 
 func spellRoute(pattern string) string {

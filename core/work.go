@@ -58,6 +58,9 @@ func (l *Limiter) newWork() *work { return l.works.Get().(*work) }
 func (l *Limiter) release(w *work) {
 	w.reset()
 	w.request = Request{}
+	if w.observed.Decision != nil {
+		w.observed = Observation{}
+	}
 	l.works.Put(w)
 }
 
@@ -78,9 +81,6 @@ func (w *work) reset() {
 	}
 	if cap(w.answer.Body) > maxKept {
 		w.answer.Body = nil
-	}
-	if w.observed.Decision != nil {
-		w.observed = Observation{}
 	}
 	if cap(w.keys) > maxKept {
 		w.keys = nil

@@ -3,6 +3,7 @@ package prommetrics_test
 import (
 	"context"
 	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -20,11 +21,17 @@ import (
 // users of this module have no use for.
 func middleware(l *ratelimit.Limiter, next http.Handler) http.Handler {
 	engine := adapter.New[*http.Request]("middleware", l, nil).Mounted()
+	passages := sync.Pool{New: func() any {
+		p := new(passage)
+		p.Keep()
+		return p
+	}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := passages.Get().(*passage)
-		defer p.end()
-		p.Call.KnownBy(w.Header())
-		if !engine.Begin(&p.Passage, r, p, w.Header()) {
+		header := w.Header()
+		defer p.end(&passages, header)
+		p.Call.KnownByHeader(header)
+		if !engine.Begin(&p.Passage, r, p, header) {
 			_ = p.Refuse(func(r *http.Request, answer ratelimit.Answer) error { return adapter.WriteAnswer(w, r.Method, answer) })
 			return
 		}
@@ -37,12 +44,11 @@ func middleware(l *ratelimit.Limiter, next http.Handler) http.Handler {
 
 type passage struct{ adapter.Passage[*http.Request] }
 
-var passages = sync.Pool{New: func() any { return new(passage) }}
-
-func (p *passage) end() {
+func (p *passage) end(free *sync.Pool, known http.Header) {
 	if p.Done() {
-		passages.Put(p)
+		free.Put(p)
 	}
+	runtime.KeepAlive(known)
 }
 
 func (p *passage) Context() context.Context            { return p.C.Context() }

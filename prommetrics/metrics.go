@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -32,6 +33,7 @@ type Metrics struct {
 	// The ways from a decision to its series; see series.go.
 	limits sync.Map // *ratelimit.PolicyLimit -> *policySeries
 	cached atomic.Int64
+	first  first
 	none   *policySeries // of decisions that no policy binds
 	routes *labels
 
@@ -74,7 +76,7 @@ func newMetrics(c config) *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		config: c,
+		config: c, first: first{seed: maphash.MakeSeed()},
 		requests: counter("requests_total", "Decisions, by the policy that binds and how they ended.",
 			"policy", "tier", "method", "route", "outcome", "reason"),
 		exceeded:       counter("exceeded_total", "Requests that a policy refused.", "policy", "tier"),

@@ -1,6 +1,7 @@
 package prommetrics
 
 import (
+	"hash/maphash"
 	"slices"
 	"sync/atomic"
 
@@ -50,6 +51,35 @@ const maxCached = 1 << 14
 
 // seriesOf returns the series of a policy's limit.
 func (m *Metrics) seriesOf(limit *ratelimit.PolicyLimit) *policySeries {
+	place := m.first.place(limit)
+	found := place.Load()
+	if found != nil && found.limit == limit {
+		return found.series
+	}
+	s := m.lookUp(limit)
+	if found == nil {
+		place.CompareAndSwap(nil, &limitSeries{limit, s})
+	}
+	return s
+}
+
+// first are the limits that came first, which are all of most programs: to read
+// a place takes less than to look into the map of all.
+type first struct {
+	seed   maphash.Seed
+	places [64]atomic.Pointer[limitSeries]
+}
+
+type limitSeries struct {
+	limit  *ratelimit.PolicyLimit
+	series *policySeries
+}
+
+func (f *first) place(limit *ratelimit.PolicyLimit) *atomic.Pointer[limitSeries] {
+	return &f.places[maphash.Comparable(f.seed, limit)%uint64(len(f.places))]
+}
+
+func (m *Metrics) lookUp(limit *ratelimit.PolicyLimit) *policySeries {
 	if s, ok := m.limits.Load(limit); ok {
 		return s.(*policySeries) //nolint:forcetypeassert // nothing else is stored
 	}
