@@ -50,7 +50,7 @@ func (m *Metrics) count(s *policySeries, p *ratelimit.PolicyResult) {
 	if r.Limit > 0 {
 		left = float64(r.Remaining) / float64(r.Limit)
 	}
-	s.remaining.Observe(left)
+	s.remaining.observe(left)
 	switch {
 	case !p.Violated():
 		if (r.Limit-r.Remaining)*1000 >= r.Limit*m.config.near {

@@ -22,7 +22,6 @@ type Metrics struct {
 	exceeded       *prometheus.CounterVec
 	shadowExceeded *prometheus.CounterVec
 	near           *prometheus.CounterVec
-	remaining      *prometheus.HistogramVec
 	degraded       *prometheus.CounterVec
 	failures       *prometheus.CounterVec
 	offenders      *prometheus.CounterVec
@@ -82,19 +81,15 @@ func newMetrics(c config) *Metrics {
 		exceeded:       counter("exceeded_total", "Requests that a policy refused.", "policy", "tier"),
 		shadowExceeded: counter("shadow_exceeded_total", "Requests that a policy in shadow would have refused.", "policy", "tier"),
 		near:           counter("near_limit_total", "Requests that a policy admitted and that left their client near its limit.", "policy", "tier"),
-		remaining: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "remaining_ratio", Help: "Share of the limit that is left after a decision.",
-			Buckets: []float64{0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1},
-		}, []string{"policy", "tier"}),
-		degraded:  counter("degraded_total", "Decisions made without the limiter's store, by what was done instead.", "mode"),
-		failures:  counter("store_failures_total", "Calls of limiters to a store that failed.", "operation", "fallback", "kind"),
-		offenders: counter("offenders_total", "Sources that were refused a large multiple of their limit.", "policy"),
-		stores:    newStoreMetrics(),
-		routes:    newLabels(c.bounds.Routes),
-		policies:  newLabels(c.bounds.Policies),
-		tiers:     newLabels(c.bounds.Tiers),
-		kinds:     newLabels(maxKinds),
-		byLabels:  make(map[[2]string]*policySeries),
+		degraded:       counter("degraded_total", "Decisions made without the limiter's store, by what was done instead.", "mode"),
+		failures:       counter("store_failures_total", "Calls of limiters to a store that failed.", "operation", "fallback", "kind"),
+		offenders:      counter("offenders_total", "Sources that were refused a large multiple of their limit.", "policy"),
+		stores:         newStoreMetrics(),
+		routes:         newLabels(c.bounds.Routes),
+		policies:       newLabels(c.bounds.Policies),
+		tiers:          newLabels(c.bounds.Tiers),
+		kinds:          newLabels(maxKinds),
+		byLabels:       make(map[[2]string]*policySeries),
 	}
 	for mode := range m.modes {
 		m.modes[mode] = m.degraded.WithLabelValues(modeNames[mode])
@@ -105,7 +100,7 @@ func newMetrics(c config) *Metrics {
 
 func (m *Metrics) all() []prometheus.Collector {
 	return append([]prometheus.Collector{
-		m.requests, m.exceeded, m.shadowExceeded, m.near, m.remaining, m.degraded, m.failures, m.offenders,
+		m.requests, m.exceeded, m.shadowExceeded, m.near, newRemaining(m), m.degraded, m.failures, m.offenders,
 	}, m.stores.all()...)
 }
 

@@ -20,7 +20,7 @@ type policySeries struct {
 	policy, tier string
 
 	exceeded, shadowExceeded, near prometheus.Counter
-	remaining                      prometheus.Observer
+	remaining                      shares
 
 	// byRoute has an entry for each route there may be, the last one for all
 	// others.
@@ -107,7 +107,6 @@ func (m *Metrics) findPolicy(policy, tier string) *policySeries {
 		s.exceeded = m.exceeded.WithLabelValues(policy, tier)
 		s.shadowExceeded = m.shadowExceeded.WithLabelValues(policy, tier)
 		s.near = m.near.WithLabelValues(policy, tier)
-		s.remaining = m.remaining.WithLabelValues(policy, tier)
 		m.offenders.WithLabelValues(policy) // 0, so that the first one is seen to come
 		m.byLabels[names] = s
 	}
