@@ -35,8 +35,10 @@ func (l *Limiter) considerPolicies(ctx context.Context, w *work) {
 	reason, listed := l.ask(&w.request, w)
 	switch {
 	case reason == ReasonCanceled:
+		w.seal(l.forgetful) // for what is logged
 		w.cancel(ctx.Err())
 	case l.access.apply(listed, &w.decision):
+		w.seal(l.forgetful)
 	case len(w.charges) == 0:
 		w.decision.Allowed, w.decision.Reason = true, reason
 	default:

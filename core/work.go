@@ -56,6 +56,7 @@ func (l *Limiter) newWork() *work { return l.works.Get().(*work) }
 
 // release gives w back. Nothing that came from the request stays in it.
 func (l *Limiter) release(w *work) {
+	w.inPlace = false
 	w.reset()
 	w.request = Request{}
 	if w.observed.Decision != nil {
@@ -69,10 +70,11 @@ func (l *Limiter) release(w *work) {
 // which is likely to be the same the next time: not those to a policy and its
 // limit, and so the charges made of them.
 func (w *work) reset() {
-	if !w.inPlace {
+	if !w.inPlace || cap(w.keys) > maxKept {
 		for i := range w.charges {
 			w.charges[i].Partition = ""
 		}
+		clear(w.asked) // a store that is made of another one may have changed the charges
 	}
 	w.request.reset()
 	w.decision.reset()
