@@ -213,7 +213,7 @@ func (c *Call) Decision() Decision {
 	if !c.refused {
 		return Decision{Allowed: c.proceed}
 	}
-	return c.work.decision
+	return c.work.decision.alone()
 }
 
 // Settles reports whether [Call.Finish] needs the handler's status, so that an

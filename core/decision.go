@@ -186,6 +186,13 @@ func (d *Decision) reset() {
 	}
 }
 
+// alone is d without what is left of others beyond count.
+func (d *Decision) alone() Decision {
+	own := *d
+	clear(own.inline[own.count:])
+	return own
+}
+
 // elapse lets d pass for the results, so that what a client is told is right
 // when it is told. What others have charged meanwhile is not known: Remaining
 // stays.

@@ -61,7 +61,7 @@ func ReservationOf(ctx context.Context, policy string) *Reservation {
 func (l *Limiter) Reserve(ctx context.Context, key Partition, estimate int64) (Decision, *Reservation) {
 	w := l.considerKey(ctx, key, estimate, ModeEnforce, true)
 	defer l.release(w)
-	d := w.decision
+	d := w.decision.alone()
 	if !slices.ContainsFunc(l.policies, func(p *policy) bool { return p.Settles }) {
 		l.settlesUnknown()
 	}

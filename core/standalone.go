@@ -123,7 +123,7 @@ func (p *policy) appendKeys(keys []Key, key Partition) []Key {
 
 func (l *Limiter) decideKey(ctx context.Context, key Partition, n int64, mode Mode, strikes bool) Decision {
 	w := l.considerKey(ctx, key, n, mode, strikes)
-	d := w.decision
+	d := w.decision.alone()
 	l.release(w)
 	return d
 }
