@@ -63,10 +63,15 @@ func (e *Engine[C]) Mounted() *Engine[C] {
 // takes them. An adapter that can list them within a request calls it for each:
 // the first one lists them, and the others cost nothing.
 func (e *Engine[C]) CheckRoutes(c C, list func(C) []string) {
-	if e.checked.Load() || e.checked.Swap(true) {
-		return
+	if !e.checked.Load() {
+		e.checkRoutes(c, list)
 	}
-	_ = e.limiter.CheckRoutes(list(c)...) // which logs it
+}
+
+func (e *Engine[C]) checkRoutes(c C, list func(C) []string) {
+	if !e.checked.Swap(true) {
+		_ = e.limiter.CheckRoutes(list(c)...) // which logs it
+	}
 }
 
 // Passage is one request on its way through an [Engine]. An adapter takes a zero
