@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"unsafe" //nolint:depguard // see usualSheet
 
@@ -156,7 +157,7 @@ func (h *HeaderConfig) refuseUsual(header http.Header, d *Decision, accept []str
 // refusal removes.
 var (
 	usualNames   = []string{nameLimit, nameRemaining, nameReset, nameRateLimit, namePolicy}
-	refusalNames = append(usualNames[:len(usualNames):len(usualNames)],
+	refusalNames = append(slices.Clip(usualNames),
 		nameRetryAfter, nameCacheControl, fieldNames[fieldETag], fieldNames[fieldLastModified], fieldNames[fieldExpires])
 )
 

@@ -60,9 +60,20 @@ func someDecision(random *rand.Rand) *ratelimit.Decision {
 func TestUsual(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
 	before := []http.Header{
-		{}, {}, {}, {"Date": {"now"}, "Etag": {`"x"`}}, {"X-Ratelimit-Limit": {"3"}}, {"X-Ratelimit-Remaining": {"3"}}, {"X-Ratelimit-Reset": {"3"}},
-		{"Ratelimit": {`"o";r=1`}}, {"Ratelimit-Policy": {`"o";q=1;w=1`}},
-		{"Retry-After": {"99999"}}, {"Cache-Control": {"public"}}, {"Last-Modified": {"x"}}, {"Expires": {"x"}}, {"Date": {"now"}, "Vary": {"Origin"}},
+		{},
+		{},
+		{},
+		{"Date": {"now"}, "Etag": {`"x"`}},
+		{"X-Ratelimit-Limit": {"3"}},
+		{"X-Ratelimit-Remaining": {"3"}},
+		{"X-Ratelimit-Reset": {"3"}},
+		{"Ratelimit": {`"o";r=1`}},
+		{"Ratelimit-Policy": {`"o";q=1;w=1`}},
+		{"Retry-After": {"99999"}},
+		{"Cache-Control": {"public"}},
+		{"Last-Modified": {"x"}},
+		{"Expires": {"x"}},
+		{"Date": {"now"}, "Vary": {"Origin"}},
 	}
 	accepts := [][]string{nil, nil, {"*/*"}, {"application/problem+json"}}
 	short := make(map[bool]int)

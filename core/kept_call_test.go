@@ -132,8 +132,10 @@ func TestStoreMayEditCharges(t *testing.T) {
 // TestLongPartitionIsLetGo keeps no long partition with a Call that is kept.
 func TestLongPartitionIsLetGo(t *testing.T) {
 	long := strings.Repeat("x", 64<<20)
-	l := mustNew(t, new(sayingYes), ratelimit.Policy{Name: "p", Limit: ratelimit.PerHour(9), Match: "POST",
-		Key: ratelimit.ByPartition(func(*ratelimit.Request) ratelimit.Partition { return ratelimit.Partition(long) })})
+	l := mustNew(t, new(sayingYes), ratelimit.Policy{
+		Name: "p", Limit: ratelimit.PerHour(9), Match: "POST",
+		Key: ratelimit.ByPartition(func(*ratelimit.Request) ratelimit.Partition { return ratelimit.Partition(long) }),
+	})
 	call := new(ratelimit.Call)
 	call.Keep()
 	header := http.Header{}
