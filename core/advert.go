@@ -36,7 +36,8 @@ func validatePolicyName(name string) error {
 type advert struct {
 	// name is the policy's name with quotes and escapes: a String of a
 	// structured field, and because it is printable ASCII a JSON string too.
-	name string
+	// remaining is the name and what comes before the number in RateLimit.
+	name, remaining string
 	// member is the policy's member of RateLimit-Policy; oldMember the same
 	// as drafts 06 and 07 have it, without a name.
 	member, oldMember string
@@ -62,6 +63,7 @@ func newAdvert(name string, l Limit) *advert {
 	}
 	return &advert{
 		name:         string(quoted),
+		remaining:    string(quoted) + ";r=",
 		member:       fmt.Sprintf("%s;q=%d%s", quoted, quota, rest),
 		oldMember:    strconv.FormatInt(quota, 10) + rest,
 		capacity:     l.Capacity(),

@@ -40,7 +40,7 @@ const (
 // appendUsual appends the value of RateLimit, and says where what remains stands
 // in it.
 func appendUsual(buf []byte, p *PolicyResult) (_ []byte, from, to int) {
-	buf = append(append(buf, p.advert.name...), ";r="...)
+	buf = append(buf, p.advert.remaining...)
 	from = len(buf)
 	buf = strconv.AppendInt(buf, p.Result.Remaining, 10)
 	to = len(buf)
