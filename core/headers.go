@@ -35,8 +35,9 @@ type Draft uint8
 
 const (
 	// Draft11 sends RateLimit: "name";r=99;t=1 and RateLimit-Policy:
-	// "name";q=100;w=60, a member for each policy. r is what is left, and the
-	// client can use no more than that within t seconds.
+	// "name";q=100;w=60, a member for each policy. r is what is left: a
+	// client that takes no more than that within the next t seconds is not
+	// refused. (More may come back meanwhile.)
 	Draft11 Draft = iota
 	// Draft12Preview is what pull request 166 of the draft makes of Draft11:
 	// r is called a, t is called w, and c is the request's cost. It may change

@@ -25,8 +25,8 @@ type Advertised struct {
 	Window time.Duration
 	// Remaining is how many units are left, never below 0.
 	Remaining int64
-	// EffectiveWindow is how long no more than Remaining can be used, counted
-	// from the server's decision; [Never] if it isn't told.
+	// EffectiveWindow is how long the client can count on Remaining and on no
+	// more, from the server's decision on; [Never] if it isn't told.
 	EffectiveWindow time.Duration
 	// Cost is what the request was charged, 0 if it isn't told.
 	Cost int64

@@ -27,7 +27,8 @@ const (
 	ModeForce
 	// ModeOnDenial never vetoes and is taken, even past the limit, only if an
 	// enforcing charge of the same Take denies: the one write a denial may
-	// make (a penalty's strike).
+	// make (a penalty's strike). Else it answers as a look would, with Allowed
+	// true.
 	ModeOnDenial
 	// ModePenalty stands behind the charge it guards. It vetoes, whatever its
 	// cost, while the key is in debt or blocked. If none of the Take does, and
@@ -118,8 +119,8 @@ func (a *Adjustment) Key() Key {
 	return Key{Policy: a.Policy, Partition: a.Partition, Algorithm: a.Limit.Algorithm, Window: a.Limit.Window}
 }
 
-// Forgetful is a [Store] that keeps nothing of the text of a [Partition] when
-// Take has returned, not even a part of it. Its partitions may lie in memory
+// Forgetful is a [Store] that says that it keeps nothing of the text of a
+// [Partition] when Take has returned, as all should. Its partitions may lie in memory
 // that is used again for the next request, which saves an allocation for each.
 // Forgets returns the Store itself: a Store made of a forgetful one by embedding
 // it, which may well keep partitions, is thereby not taken for one.
@@ -136,7 +137,8 @@ func forgets(store Store) bool {
 
 // Store keeps the counts behind a [Limiter]. It must be safe for concurrent
 // use, hold no lock across I/O or a caller's callback, and keep no reference
-// to its arguments after it has returned. An error means the store failed,
+// to its arguments after it has returned, nor to the memory of their texts: a
+// partition that becomes a map's key is to be cloned. An error means the store failed,
 // never "denied"; if ctx has ended, the error is ctx's and nothing is charged
 // unless it was already under way. storetest.Run proves an implementation.
 type Store interface {
@@ -144,7 +146,8 @@ type Store interface {
 	// charge fits, they are all taken, else none is. results has the length
 	// of charges and is filled in the same order; its content is undefined
 	// after an error. Charges on the same key are decided in order, one after
-	// the other. A wrong length of results, a limit that is invalid or Unlimited,
+	// the other: each asks for its cost and those taken before it together, so
+	// that its RetryAfter is that of the whole. A wrong length of results, a limit that is invalid or Unlimited,
 	// an unknown mode and a negative cost are errors, and nothing is charged then.
 	// If the request is denied, a charge that would have been
 	// taken answers as a look (a cost of 0) would, with Allowed true.

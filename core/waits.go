@@ -45,7 +45,7 @@ func (r *Result) resetUnix() (seconds int64, known bool) {
 }
 
 // effectiveWindow is t of a policy's RateLimit member: within that many
-// seconds the client can use no more than what remains. For a violated policy
+// seconds the client can count on what remains. For a violated policy
 // it is the wait for the same request. It is unknown if no wait brings the
 // client anything: a quota of 0, or a cost above the capacity.
 //
