@@ -184,9 +184,9 @@ func (sh *shard) find(tag uint64, fraction uint32) *entry {
 
 // begin gives an empty shard its first segment.
 func (sh *shard) begin() segment {
-	sh.directory.Store(&directory{paths: make([]path, 1), depths: make([]uint8, 1)})
-	g := newSegment()
-	sh.enter(g, 0, 0)
+	d, g := &directory{paths: make([]path, 1), depths: make([]uint8, 1)}, newSegment()
+	d.paths[0].store(g) // before anybody can have read it while it led nowhere
+	sh.directory.Store(d)
 	sh.sweeper = sweeper{idle: math.MaxInt64, expiry: math.MaxInt64}
 	return g
 }
