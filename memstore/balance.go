@@ -53,5 +53,5 @@ func (sh *shard) giveUp(g segment, k *key, now int64, evict bool) bool {
 		return false
 	}
 	slot := sh.victim(g, k.tag, k.own, now)
-	return slot != noSlot && (!evict || sh.evict(g, slot, now))
+	return slot != noSlot && (!evict || sh.evict(g, slot, now, false))
 }

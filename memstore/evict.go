@@ -130,14 +130,15 @@ func (sh *shard) admit(t *table, k *key, now int64) *entry {
 		if slot != noSlot {
 			used = sh.used(&g.slots[slot], now).used
 		}
-		if full && (slot == noSlot || used > 0) && t.keys.Load() < t.most && sh.grow(t, k.fraction) {
+		below := full && t.keys.Load() < t.most // only the segment is full, not the store
+		if below && (slot == noSlot || used > 0) && sh.grow(t, k.fraction) {
 			slot = noSlot
-			continue // only the segment was full, not the store
+			continue
 		}
 		if slot == noSlot {
 			return nil
 		}
-		if sh.evict(g, slot, now) {
+		if sh.evict(g, slot, now, below && used == 0) {
 			return g.add(k.tag)
 		}
 		slot = noSlot // and look for another
@@ -145,12 +146,12 @@ func (sh *shard) admit(t *table, k *key, now int64) *entry {
 }
 
 // evict removes the entry in a slot in favour of a newcomer, unless it has come
-// to its limit meanwhile.
-func (sh *shard) evict(g segment, slot int, now int64) bool {
+// to its limit meanwhile or, if it has to be unused, has been charged.
+func (sh *shard) evict(g segment, slot int, now int64, unused bool) bool {
 	e := &g.slots[slot]
 	opened := e.close()
 	used := sh.used(e, now)
-	if used.all() && used.used > 0 {
+	if used.used > 0 && (unused || used.all()) {
 		if opened {
 			e.open()
 		}
