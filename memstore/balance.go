@@ -37,7 +37,7 @@ func (t *table) elsewhere(sh *shard, k *key, now int64, evict bool) bool {
 		if other == sh || !other.mu.TryLock() {
 			continue
 		}
-		ok := other.giveUp(other.segment(k.fraction), k, now, evict)
+		ok := other.giveUp(other.segment(k.fraction), k, other.at(t, now, nil), evict)
 		other.mu.Unlock()
 		if ok {
 			return true
