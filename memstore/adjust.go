@@ -95,6 +95,7 @@ func (s *Store) Reset(ctx context.Context, keys []ratelimit.Key) error {
 		if e := sh.find(tag, fraction); e != nil {
 			g := sh.segment(fraction)
 			sh.discard(t, g, g.slot(e))
+			sh.sweeper.waitsFor(0) // there may be segments to be joined
 		}
 		sh.mu.Unlock()
 	}
