@@ -47,7 +47,10 @@ func (b *Bar) Met() bool {
 	if b.Least {
 		return b.Value.Median() >= b.Bound
 	}
-	return b.Value.Median() <= b.Bound+negligible
+	if b.Bound == 0 {
+		return b.Value.Median() <= negligible
+	}
+	return b.Value.Median() <= b.Bound
 }
 
 // promise is the number that was promised.

@@ -127,3 +127,23 @@ func lineOf(text, begins string) string {
 	}
 	return ""
 }
+
+// TestMetForgivesNothing forgives a promise of 0 what the runtime allocates for
+// itself, and no other promise anything.
+func TestMetForgivesNothing(t *testing.T) {
+	for _, c := range []struct {
+		bar Bar
+		met bool
+	}{
+		{AtMost(0, " allocations", "", measure.Series{0.005}), true},
+		{AtMost(0, " allocations", "", measure.Series{0.02}), false},
+		{AtMost(1, " times", "", measure.Series{1}), true},
+		{AtMost(1, " times", "", measure.Series{1.005}), false},
+		{AtLeast(1.5, "", measure.Series{1.495}), false},
+		{AtLeast(1.5, "", measure.Series{1.5}), true},
+	} {
+		if c.bar.Met() != c.met {
+			t.Errorf("%v against %g is met: %t", c.bar.Value, c.bar.Bound, !c.met)
+		}
+	}
+}
