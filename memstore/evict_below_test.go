@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ func TestReplenishedAndCharged(t *testing.T) {
 			}
 		}()
 		for !ready.Load() {
+			runtime.Gosched()
 		}
 		for i := range 4 {
 			take(t, s, on("newcomer"+names[i], l, 1))

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,6 +44,7 @@ func TestSplitUnderCharges(t *testing.T) {
 			})
 		}
 		for ready.Load() < 2 {
+			runtime.Gosched()
 		}
 		for i := range 150 {
 			take(t, s, on("newcomer"+names[i%slotsPerSegment]+names[i/slotsPerSegment], l, 1))
