@@ -72,7 +72,7 @@ func (d *Decision) appendError(b []byte) []byte {
 	return d.appendMessage(b)
 }
 
-// appendMembers appends the rest of it.
+// appendRest appends the rest of it.
 func appendRest[T ~string | ~[]byte](b []byte, policy string, limit, remaining, reset, retryAfter T) []byte {
 	b = append(b, `","limit":`...)
 	b = append(b, limit...)

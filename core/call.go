@@ -126,11 +126,7 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 	}
 	call.deciding = true
 	w := call.memory(source)
-	if l.access == nil && len(l.exempt) == 0 && l.observers == nil {
-		l.considerPolicies(ctx, w)
-	} else {
-		l.consider(ctx, w)
-	}
+	l.consider(ctx, w)
 	w.unbound()
 	if w.decision.Allowed && w.decision.Delay > 0 {
 		if err := sleep(ctx, w.decision.Delay); err != nil {
@@ -144,9 +140,7 @@ func (l *Limiter) Begin(call *Call, source Source, header ResponseHeader) {
 	} else {
 		l.answer(source, header, w)
 	}
-	if l.watched {
-		l.observe(ctx, w)
-	}
+	l.observe(ctx, w)
 	call.deciding = false
 	if w.decision.Allowed {
 		if l.settling {

@@ -11,7 +11,7 @@ import (
 
 // Most responses by far get the same five fields, with which one policy tells of
 // a request that it has let through, and have none of them yet. They are written
-// here without the detours that the others need, in half the time (BenchmarkApply).
+// here without the detours that the others need, in less time (BenchmarkApply).
 // What is written is the same; TestUsual compares them.
 
 // usual returns the one policy that the fields are about, nil if they are not

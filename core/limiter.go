@@ -32,9 +32,8 @@ type Limiter struct {
 	diagnosis diagnosis
 
 	// reserves is whether a policy has Settles, whose handlers look for the Call;
-	// settling is whether any charge may have to be changed afterwards, watched
-	// whether anybody is told of decisions.
-	reserves, settling, watched bool
+	// settling is whether any charge may have to be changed afterwards.
+	reserves, settling bool
 	// mounts is in how many places adapters have put the limiter, marked whether
 	// it has marked a context.
 	mounts   atomic.Int32
@@ -128,7 +127,6 @@ func (c *config) finish() error {
 		return err
 	}
 	l.clientIPs = resolver
-	l.watched = l.observers != nil || l.offenders != nil || l.refusals != nil
 	l.forgetful = forgets(l.store) && (l.fallback == nil || forgets(l.fallback.store))
 	return nil
 }

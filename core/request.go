@@ -13,15 +13,16 @@ const UnmatchedRoute = "unmatched"
 
 // Source is what an adapter shows of one request. Its methods are called while
 // the decision is made, at most once each unless said otherwise, and never
-// after. What they return is not kept longer, but for the user and the account.
+// after.
 type Source interface {
 	// Context is the request's own context.
 	Context() context.Context
 	// Method is the request's method as sent.
 	Method() string
 	// Route is the pattern of the route that will handle the request, in the
-	// framework's spelling and without its method; empty if no route does.
-	// known is false if the framework can't tell yet.
+	// framework's spelling and without its method; empty if no route does. It is
+	// a text of the program's, which may be kept. known is false if the framework
+	// can't tell yet.
 	Route() (pattern string, known bool)
 	// RemoteAddr is the peer's address, with or without a port. It may be called
 	// several times.

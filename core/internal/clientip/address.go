@@ -101,7 +101,7 @@ func parseIPv4(text string) (netip.Addr, bool) {
 }
 
 // cutIPv4 is parseIPv4, and says where the address ends and the port begins. It
-// takes the three digits of a number one by one, which is twice as fast as a loop
+// takes the three digits of a number one by one, since every request pays for it
 // (BenchmarkIPv4).
 func cutIPv4(text string) (addr uint32, end int, ok bool) {
 	for n := 0; ; n++ {
