@@ -13,12 +13,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-floodgate/floodgate/examples/apptest"
+	"github.com/go-floodgate/floodgate/redisstore/redistest"
 )
 
 // patience is how long a test waits for what has to come.
@@ -195,12 +197,7 @@ scrape_configs:
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := listener.Addr().String()
-	_ = listener.Close()
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(redistest.FreePort(t)))
 	start(t, program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(folder, "data"),
 		"--web.listen-address="+addr, "--log.level=warn")
 	p := &prometheus{url: "http://" + addr}

@@ -5,6 +5,7 @@ package redistest
 import (
 	"bytes"
 	"context"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -207,32 +208,29 @@ var ports = struct {
 	used map[int]bool
 }{used: make(map[int]bool)}
 
-// FreePort is a free port below 45535, so that the port 10000 above it, which
-// a Cluster node takes for its bus by default, is one as well.
+// FreePort is a free port from 10000 to 22767: neither it nor the port 10000
+// above it, which a Cluster node takes for its bus by default, is one of those
+// that systems give to connections (from 32768 on Linux), so that no client
+// takes it in the time until a server listens there, or starts there again.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	ports.Lock()
 	defer ports.Unlock()
 	for range 1000 {
-		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+		// By chance: other processes look for ports at the same time.
+		port := 10000 + rand.IntN(12768)
+		if ports.used[port] {
+			continue
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)) //nolint:noctx // closed at once
 		if err != nil {
-			t.Fatalf("looking for a free port: %v", err)
+			continue
 		}
-		port := listener.Addr().(*net.TCPAddr).Port
 		_ = listener.Close()
-		if port >= 45535 {
-			port = 20000 + port%25000
-			if listener, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err != nil { //nolint:noctx // closed at once
-				continue
-			}
-			_ = listener.Close()
-		}
-		if !ports.used[port] {
-			ports.used[port] = true
-			return port
-		}
+		ports.used[port] = true
+		return port
 	}
-	t.Fatal("no free port below 45535")
+	t.Fatal("no free port from 10000 to 22767")
 	return 0
 }
 
