@@ -34,7 +34,7 @@ func ofGin() []Contender {
 	framework := Frameworks[2]
 	all := []Contender{{
 		Framework: framework, Name: Bare, Module: "github.com/gin-gonic/gin", Free: true, New: func(int64) (Site, error) { return site(), nil },
-	}}
+	}, fieldsAlone(framework, func(quota int64) Site { return site(answerGin(quota)) })}
 	all = append(all, pair(framework, func(l *ratelimit.Limiter) Site { return site(ginlimit.New(l)) })...)
 	return append(all, Contender{
 		Framework: framework, Name: Ulule, Module: "github.com/ulule/limiter/v3",
@@ -52,7 +52,7 @@ func ofEcho() []Contender {
 	framework := Frameworks[3]
 	all := []Contender{{
 		Framework: framework, Name: Bare, Module: "github.com/labstack/echo/v4", Free: true, New: func(int64) (Site, error) { return site(), nil },
-	}}
+	}, fieldsAlone(framework, func(quota int64) Site { return site(answerEcho(quota)) })}
 	all = append(all, pair(framework, func(l *ratelimit.Limiter) Site { return site(echolimit.New(l)) })...)
 	return append(all, Contender{Framework: framework, Name: Own, Module: "github.com/labstack/echo/v4", New: func(quota int64) (Site, error) {
 		return site(echosown.RateLimiter(echosown.NewRateLimiterMemoryStoreWithConfig(echosown.RateLimiterMemoryStoreConfig{
@@ -73,7 +73,7 @@ func ofFiber() []Contender {
 	framework := Frameworks[4]
 	all := []Contender{{
 		Framework: framework, Name: Bare, Module: "github.com/gofiber/fiber/v2", Free: true, New: func(int64) (Site, error) { return site(), nil },
-	}}
+	}, fieldsAlone(framework, func(quota int64) Site { return site(answerFiber(quota)) })}
 	all = append(all, pair(framework, func(l *ratelimit.Limiter) Site { return site(fiberlimit.New(l)) })...)
 	own := func(name string, algorithm fibersown.LimiterHandler) Contender {
 		return Contender{Framework: framework, Name: name, Module: "github.com/gofiber/fiber/v2", New: func(quota int64) (Site, error) {

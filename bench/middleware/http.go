@@ -44,7 +44,8 @@ func wrapped(name, module string, wrap func(next http.Handler, quota int64) (htt
 func ofHTTP() []Contender {
 	bare := wrapped(Bare, "", func(next http.Handler, _ int64) (http.Handler, error) { return next, nil })
 	bare.Free = true
-	all := append([]Contender{bare}, pair(Frameworks[0], func(l *ratelimit.Limiter) Site {
+	alone := fieldsAlone(Frameworks[0], func(quota int64) Site { return Site{Handler: answerHTTP(quota)(http.HandlerFunc(done))} })
+	all := append([]Contender{bare, alone}, pair(Frameworks[0], func(l *ratelimit.Limiter) Site {
 		return Site{Handler: httplimit.Wrap(l, http.HandlerFunc(done))}
 	})...)
 	return append(
@@ -120,7 +121,9 @@ func routed(name, module string, use func(quota int64) func(http.Handler) http.H
 func ofChi() []Contender {
 	bare := routed(Bare, "github.com/go-chi/chi/v5", nil)
 	bare.Free = true
-	all := append([]Contender{bare}, pair(Frameworks[1], func(l *ratelimit.Limiter) Site {
+	alone := routed(FieldsAlone, "", answerHTTP)
+	alone.Free = true
+	all := append([]Contender{bare, alone}, pair(Frameworks[1], func(l *ratelimit.Limiter) Site {
 		r := chi.NewRouter()
 		r.Use(chilimit.New(l))
 		r.Get("/", done)

@@ -1,7 +1,11 @@
 package middleware
 
 import (
+	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,6 +41,57 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFieldsAlone shows that the floor answers with what Floodgate does.
+func TestFieldsAlone(t *testing.T) {
+	t.Parallel()
+	for _, framework := range Frameworks {
+		for quota, status := range map[int64]int{Plenty: http.StatusOK, few: http.StatusTooManyRequests} {
+			var names [2][]string
+			var bodies [2]int
+			for i, name := range []string{FieldsAlone, Ours} {
+				c, err := Named(framework + ": " + name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				site, err := c.New(quota)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 1 + few {
+					response := site.answer(t)
+					if names[i] = slices.Sorted(maps.Keys(response.Header)); response.StatusCode != status && c.Free {
+						t.Errorf("%s, of %d: status %d", c.ID(), quota, response.StatusCode)
+					}
+					body, err := io.ReadAll(response.Body)
+					if err != nil {
+						t.Fatal(err)
+					}
+					bodies[i] = len(body)
+				}
+			}
+			if !slices.Equal(names[0], names[1]) || bodies[0] > bodies[1] {
+				t.Errorf("%s, of %d: fields %v and a body of %d, Floodgate's %v and %d", framework, quota, names[0], bodies[0], names[1], bodies[1])
+			}
+		}
+	}
+}
+
+// answer is the whole of what a request gets.
+func (s *Site) answer(t *testing.T) *http.Response {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	if s.App != nil {
+		response, err := s.App.Test(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response
+	}
+	w := httptest.NewRecorder()
+	s.Handler.ServeHTTP(w, r)
+	return w.Result()
 }
 
 // TestMeasure runs every scenario once.

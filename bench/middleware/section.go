@@ -9,7 +9,8 @@ import (
 
 const about = `A handler is called directly, with a response that is thrown away; one processor, one client. "added" is what a limiter adds to the
 same framework without one, when it lets the request through and when it refuses it. Floodgate sends X-RateLimit-Limit, -Remaining and -Reset,
-RateLimit and RateLimit-Policy, and with a refusal Retry-After, Cache-Control and a JSON body. Of the others Echo's sends none, tollbooth six, and the rest three.`
+RateLimit and RateLimit-Policy, and with a refusal Retry-After, Cache-Control and a JSON body. Of the others Echo's sends none, tollbooth six, and the rest three.
+"the fields alone" decides nothing: it is what remains of Floodgate's answer if all else takes no time, even making the fields' texts.`
 
 // Section is what the results say of middleware.
 func Section(r *measure.Results) report.Section {
