@@ -98,7 +98,7 @@ func keyText(Limit, int) (Store, error) {
 // where the key's entry would be, of 32 bytes and under a lock: it looks for
 // nothing, knows its size beforehand, and limits nothing.
 func write(_ Limit, keys int) (Store, error) {
-	type entry struct{ hash, time, state, rest uint64 }
+	type entry struct{ hash, time, state, _ uint64 }
 	entries, base, seed := make([]entry, max(keys, 1)), time.Now(), maphash.MakeSeed()
 	var locks [64]struct {
 		sync.Mutex

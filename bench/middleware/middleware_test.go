@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -65,7 +66,7 @@ func TestFieldsAlone(t *testing.T) {
 						t.Errorf("%s, of %d: status %d", c.ID(), quota, response.StatusCode)
 					}
 					body, err := io.ReadAll(response.Body)
-					if err != nil {
+					if err := errors.Join(err, response.Body.Close()); err != nil {
 						t.Fatal(err)
 					}
 					bodies[i] = len(body)
