@@ -107,7 +107,7 @@ func write(_ Limit, keys int) (Store, error) {
 	return shared(func(key string) bool {
 		now, hash := uint64(time.Since(base)), maphash.String(seed, key)
 		place, _ := bits.Mul64(hash, uint64(len(entries)))
-		lock := &locks[hash%uint64(len(locks))]
+		lock := &locks[place%uint64(len(locks))]
 		lock.Lock()
 		e := &entries[place]
 		e.hash, e.time, e.state = hash, now, e.state+1
