@@ -3,6 +3,7 @@ package middleware
 import (
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 	"github.com/gofiber/fiber/v2"
@@ -25,9 +26,10 @@ var (
 		{"Ratelimit", `"per-ip";r=999999999;t=1`},
 		{"Ratelimit-Policy", `"per-ip";q=1000000000;w=3600`},
 	}
-	bodyDenied   = []byte(`{"error":"rate_limited","message":"Too many requests","policy":"per-ip","limit":1,"remaining":0,"reset":1796083200,"retry_after":3600}`)
+	bodyDenied = []byte(`{"error":"rate_limit_exceeded","message":"Too many requests. Try again in 3600 seconds.",` +
+		`"limit":1,"remaining":0,"reset":1796083200,"retry_after":3600,"policy":"per-ip"}` + "\n")
 	fieldsDenied = append(slices.Clip(fieldsAllowed), []field{
-		{"Retry-After", "3600"}, {"Cache-Control", "no-store"}, {"Content-Type", "application/json"}, {"Content-Length", "134"},
+		{"Retry-After", "3600"}, {"Cache-Control", "no-store"}, {"Content-Type", "application/json"}, {"Content-Length", strconv.Itoa(len(bodyDenied))},
 	}...)
 )
 
