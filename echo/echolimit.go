@@ -27,10 +27,10 @@ func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 		p.Keep()
 		return p
 	}
-	// Echo calls this for each request: the less it refers to, the better.
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
+	limited := &handlers{limit: func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error { return m.serve(c, next) }
-	}
+	}}
+	return limited.of
 }
 
 // middleware is a limiter in a server.
