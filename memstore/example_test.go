@@ -29,6 +29,14 @@ func ExampleNew() {
 	// false 0
 }
 
+// A service that must not hesitate when many new clients come at once takes the
+// memory for them when it starts.
+func ExampleWithPreallocation() {
+	store := memstore.New(memstore.WithMaxKeys(100_000), memstore.WithPreallocation())
+	fmt.Println(store.Stats().Keys)
+	// Output: 0
+}
+
 // A clock of one's own makes a test independent of time.
 func ExampleWithClock() {
 	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)

@@ -28,6 +28,16 @@ func TestConformanceSteadyClock(t *testing.T) {
 	})
 }
 
+// TestConformancePreallocated has all segments from the start.
+func TestConformancePreallocated(t *testing.T) {
+	storetest.Run(t, storetest.Harness{
+		New: func(_ testing.TB, clock *storetest.Clock) ratelimit.Store {
+			return memstore.New(memstore.WithSteadyClock(clock.Now), memstore.WithPreallocation(), memstore.WithMaxKeys(20_000))
+		},
+		MonotonicClock: true,
+	})
+}
+
 func TestConformanceOwnClock(t *testing.T) {
 	storetest.Run(t, storetest.Harness{
 		New:      func(testing.TB, *storetest.Clock) ratelimit.Store { return memstore.New() },

@@ -85,7 +85,7 @@ func readTable(r io.Reader, like *table, now int64) (*table, error) {
 		return nil, errors.New("this is no dump, or one of another version")
 	}
 	in.bytes(secret[:])
-	t := newTable(secret, like.most, like.clock)
+	t := newTable(secret, like.most, like.clock, like.atOnce)
 	t.most += t.most/4 + spareKeys
 	var limits []ratelimit.Limit
 	for records := uint64(0); in.err == nil; records++ {

@@ -10,7 +10,7 @@ import (
 // and who knows one from before that has moved must not be taken in.
 func TestSplit(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
-	table := newTable(seed{}, slotsPerSegment, &clock{steady: true})
+	table := newTable(seed{}, slotsPerSegment, &clock{steady: true}, false)
 	const bit, stamp = 1 << 31, stampMask
 	moved, homed := 0, 0
 	for range 300 {

@@ -35,13 +35,14 @@ type options struct {
 	now     func() time.Time
 	steady  bool // now never goes back
 	coarse  bool
+	atOnce  bool
 }
 
 // WithMaxKeys sets the cap on the number of keys, [DefaultMaxKeys] without it.
 // It is hard: however many keys there are, the store never holds more. What
 // happens at the cap is said in the package documentation. Values below 1 are
 // read as 1, those above 2^31 as 2^31. Memory grows with the keys, not with the
-// cap.
+// cap, unless [WithPreallocation] is given.
 func WithMaxKeys(n int) Option {
 	return func(o *options) { o.maxKeys = min(max(int64(n), 1), maxMaxKeys) }
 }
@@ -78,6 +79,17 @@ func WithCoarseClock() Option {
 	return func(o *options) { o.coarse = true }
 }
 
+// WithPreallocation takes the memory for as many keys as the cap allows at
+// once, some 47 bytes for each, in [New] and in [Store.Restore], which then take
+// as long as the system needs to provide it. A new key, which otherwise now and
+// then waits until a part of the table has grown, then takes about half the
+// time, and hardly ever a multiple of it. The memory is not given back when keys
+// expire. The entries of sliding logs beyond the first are allocated as they
+// come, with or without this option.
+func WithPreallocation() Option {
+	return func(o *options) { o.atOnce = true }
+}
+
 // New returns an empty store. Its clock is the wall time at the call and goes
 // on monotonically: changing the system's time does not reach it.
 func New(opts ...Option) *Store {
@@ -91,7 +103,7 @@ func New(opts ...Option) *Store {
 	}
 	var secret seed
 	_, _ = rand.Read(secret[:]) // never fails, says its documentation
-	s.table.Store(newTable(secret, o.maxKeys, &s.clock))
+	s.table.Store(newTable(secret, o.maxKeys, &s.clock, o.atOnce))
 	return s
 }
 

@@ -43,19 +43,16 @@ func (sh *shard) sweepSome(t *table, now int64) {
 		return
 	}
 	for looked := 0; looked < sweepPortion && w.slot < slotsPerSegment; {
-		e := &g.slots[w.slot]
-		if e.tag == 0 {
-			w.slot++
-			continue
+		if g.marks.of(w.slot) > freeAgain {
+			looked++
+			sh.expire(t, g, w.slot, now)
 		}
-		looked++
-		sh.expire(t, g, w.slot, now)
 		w.slot++
 	}
 	if w.slot < slotsPerSegment {
 		return
 	}
-	if sh.merge(w.fraction) {
+	if sh.merge(t, w.fraction) {
 		w.waitsFor(0) // not all of it has been seen
 	}
 	w.slot = 0

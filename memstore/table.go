@@ -13,13 +13,20 @@ type table struct {
 	seed   seed
 	hasher hasher
 	shards []shard
-	// most is the cap on keys, keys how many there are.
+	// most is the cap on keys.
 	most int64
-	keys atomic.Int64
 	// maxDepth bounds how often a shard's directory doubles. Even hashing
 	// never gets there.
 	maxDepth uint8
-	clock    *clock
+	// atOnce says that all segments were made in the beginning, leastDepth is
+	// then their depth: they are not joined.
+	atOnce     bool
+	leastDepth uint8
+	clock      *clock
+
+	_    [64]byte // what changes with each new key in a cache line of its own
+	keys atomic.Int64
+	_    [56]byte
 }
 
 const (
@@ -37,7 +44,7 @@ const (
 	spareDepth, mostDepth = 8, 13
 )
 
-func newTable(s seed, most int64, clock *clock) *table {
+func newTable(s seed, most int64, clock *clock, atOnce bool) *table {
 	shards, depth := layout(most)
 	t := &table{
 		seed: s, hasher: *newHasher(s), shards: make([]shard, shards),
@@ -45,6 +52,9 @@ func newTable(s seed, most int64, clock *clock) *table {
 	}
 	for i := range t.shards {
 		t.shards[i].steady = clock.steady
+	}
+	if atOnce {
+		t.allocate(uint8(depth))
 	}
 	return t
 }
@@ -116,6 +126,10 @@ type directory struct {
 	depths []uint8 // how many bits the fractions of each one's segment have in common
 }
 
+func newDirectory(depth uint8) *directory {
+	return &directory{depth: depth, paths: make([]path, 1<<depth), depths: make([]uint8, 1<<depth)}
+}
+
 // path leads to a segment. Its marks are written first and read last: so who
 // has read one of them before and one after a change has slots that were full
 // then, or belong to nobody any more, and finds in them what belongs there.
@@ -184,11 +198,16 @@ func (sh *shard) find(tag uint64, fraction uint32) *entry {
 
 // begin gives an empty shard its first segment.
 func (sh *shard) begin() segment {
-	d, g := &directory{paths: make([]path, 1), depths: make([]uint8, 1)}, newSegment()
+	d, g := newDirectory(0), newSegment()
 	d.paths[0].store(g) // before anybody can have read it while it led nowhere
+	sh.start(d)
+	return g
+}
+
+// start gives it its first directory.
+func (sh *shard) start(d *directory) {
 	sh.directory.Store(d)
 	sh.sweeper = sweeper{idle: math.MaxInt64, expiry: math.MaxInt64}
-	return g
 }
 
 // grow splits a full segment, the one of a fraction; it reports false if the
@@ -199,7 +218,7 @@ func (sh *shard) grow(t *table, fraction uint32) bool {
 		if d.depth >= t.maxDepth {
 			return false
 		}
-		double := &directory{depth: d.depth + 1, paths: make([]path, 2*len(d.paths)), depths: make([]uint8, 2*len(d.paths))}
+		double := newDirectory(d.depth + 1)
 		for i := range double.paths {
 			double.paths[i].store(d.paths[i/2].load())
 			double.depths[i] = d.depths[i/2]
@@ -219,10 +238,10 @@ func (sh *shard) grow(t *table, fraction uint32) bool {
 // merge joins a segment, the one of a fraction, with the one that covers the
 // other half of what is covered by both, if the two fit into one with room to
 // spare. It reports whether they did.
-func (sh *shard) merge(fraction uint32) bool {
+func (sh *shard) merge(t *table, fraction uint32) bool {
 	const roomy = slotsPerSegment / 2
 	g, depth := sh.segment(fraction), sh.depth(fraction)
-	if depth == 0 || g.count() > roomy {
+	if depth <= t.leastDepth || g.count() > roomy {
 		return false
 	}
 	half := uint32(1) << (32 - depth)

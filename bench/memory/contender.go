@@ -47,9 +47,9 @@ type Contender struct {
 	New func(l Limit, keys int) (Store, error)
 	// Floor says that it limits nothing: it is what any limiter has to do.
 	Floor bool
-	// Hot, Many and Heap say in what it is measured: with one key, with many, and
-	// what these take.
-	Hot, Many, Heap bool
+	// Hot, Many, Fresh and Heap say in what it is measured: with one key, with
+	// many and new ones, with new ones, and what these take.
+	Hot, Many, Fresh, Heap bool
 	// Entries is how many units each of many keys has used for Heap; 0 is 1.
 	Entries int
 	// Growing says that Heap looks at many sizes and takes the largest.

@@ -17,6 +17,7 @@ const (
 	ThreePolicies = "Floodgate, three policies"
 	WholeDecision = "Floodgate, Limiter.Allow"
 	CoarseClock   = "Floodgate, coarse clock"
+	Preallocated  = "Floodgate, preallocated"
 	GrowingBucket = "Floodgate, growing"
 	GrowingLog    = "Floodgate, sliding log, growing"
 )
@@ -37,6 +38,7 @@ func variants() []Contender {
 		{Name: SlidingLog, Hot: true, Heap: true, New: floodgate(slidingLog, 1)},
 		{Name: FullerLog, Heap: true, New: floodgate(slidingLog, 1), Entries: entries},
 		{Name: CoarseClock, Hot: true, New: coarse},
+		{Name: Preallocated, Fresh: true, Heap: true, New: preallocated},
 		{Name: ThreePolicies, Hot: true, New: floodgate(tokenBucket, 3)},
 		{Name: WholeDecision, Hot: true, New: whole},
 		{Name: GrowingBucket, New: growing(tokenBucket), Heap: true, Growing: true},
@@ -69,6 +71,11 @@ func floodgate(limit func(Limit) ratelimit.Limit, policies int) func(Limit, int)
 	return func(l Limit, keys int) (Store, error) {
 		return taking(memstore.New(memstore.WithMaxKeys(max(keys, 1024))), limit(l), policies), nil
 	}
+}
+
+// preallocated has taken the memory for all keys beforehand.
+func preallocated(l Limit, keys int) (Store, error) {
+	return taking(memstore.New(memstore.WithMaxKeys(max(keys, 1024)), memstore.WithPreallocation()), tokenBucket(l), 1), nil
 }
 
 // coarse does not read the clock for what it can be sure of without.

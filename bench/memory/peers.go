@@ -31,9 +31,13 @@ const (
 	Fiber     = "Fiber's own handler"
 )
 
+// SethvargoPreallocated is its row with a map that is large enough from the start.
+const SethvargoPreallocated = Sethvargo + ", preallocated"
+
 func peers() []Contender {
 	return []Contender{
 		{Name: Sethvargo, Module: "github.com/sethvargo/go-limiter", Hot: true, Many: true, Heap: true, New: newSethvargo},
+		{Name: SethvargoPreallocated, Module: "github.com/sethvargo/go-limiter", Fresh: true, New: newSethvargoPreallocated},
 		{Name: Httprate, Module: "github.com/go-chi/httprate", Hot: true, Many: true, Heap: true, New: newHttprate},
 		{Name: Throttled, Module: "github.com/throttled/throttled/v2", Hot: true, Many: true, Heap: true, New: newThrottled},
 		{Name: Ulule, Module: "github.com/ulule/limiter/v3", Hot: true, Many: true, Heap: true, New: newUlule},
@@ -48,11 +52,17 @@ func peers() []Contender {
 // perSecond is a limit as a rate.
 func (l Limit) perSecond() rate.Limit { return rate.Limit(float64(l.Quota) / l.Window.Seconds()) }
 
-// newSethvargo has a map that is large enough from the start and is not swept
-// meanwhile, as its documentation advises for throughput.
-func newSethvargo(l Limit, keys int) (Store, error) {
+// newSethvargo has a map of the size that it begins with by default.
+func newSethvargo(l Limit, _ int) (Store, error) { return sethvargo(l, 0) }
+
+// newSethvargoPreallocated has one that need not grow, as its documentation
+// advises for speed.
+func newSethvargoPreallocated(l Limit, keys int) (Store, error) { return sethvargo(l, keys) }
+
+// sethvargo is not swept meanwhile.
+func sethvargo(l Limit, keys int) (Store, error) {
 	store, err := memorystore.New(&memorystore.Config{
-		Tokens: uint64(l.Quota), Interval: l.Window, InitialAlloc: max(keys, 4096), SweepInterval: time.Hour, SweepMinTTL: l.Window,
+		Tokens: uint64(l.Quota), Interval: l.Window, InitialAlloc: keys, SweepInterval: time.Hour, SweepMinTTL: l.Window,
 	})
 	if err != nil {
 		return Store{}, err

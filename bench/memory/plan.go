@@ -74,12 +74,13 @@ func planned(size *measure.Size) []measure.Step {
 	}
 	hot := func(c Contender) bool { return c.Hot }
 	many := func(c Contender) bool { return c.Many }
+	fresh := func(c Contender) bool { return c.Many || c.Fresh }
 
 	for _, processors := range []int{1, 2} {
 		measured(On(HotAllowed, processors), measure.Order{Scenario: hotAllowed, Processors: processors}, hot)
 		measured(On(HotDenied, processors), measure.Order{Scenario: hotDenied, Processors: processors}, hot)
 	}
-	measured(On(Churn, 2), measure.Order{Scenario: churn, Processors: 2, Keys: size.Keys}, many)
+	measured(On(Churn, 2), measure.Order{Scenario: churn, Processors: 2, Keys: size.Keys}, fresh)
 
 	if fillsFor(size) {
 		for _, keys := range sizes(size.Keys) {
@@ -87,7 +88,7 @@ func planned(size *measure.Size) []measure.Step {
 			if keys == size.Keys {
 				as = On(Churn, 1)
 			}
-			step(as, measure.Order{Scenario: grow, Processors: 1, Keys: keys}, many)
+			step(as, measure.Order{Scenario: grow, Processors: 1, Keys: keys}, fresh)
 			measured(overKeys(keys), measure.Order{Scenario: uniformly, Processors: 1, For: size.Each / 2}, many)
 		}
 	}
