@@ -23,7 +23,7 @@ type Config = adapter.Config[*fiber.Ctx]
 func New(l *ratelimit.Limiter, cfg ...Config) fiber.Handler {
 	engine, places := adapter.New("fiberlimit", l, adapter.Cloned(cfg)).Mounted(), new(places)
 	passages := sync.Pool{New: func() any {
-		p := &passage{places: places, contextKey: userContextKey()}
+		p := &passage{places: places}
 		p.Keep()
 		return p
 	}}
@@ -81,8 +81,6 @@ type passage struct {
 	adapter.Passage[*fiber.Ctx]
 	// places are those of the limiter.
 	places *places
-	// contextKey is that of userContext.
-	contextKey any
 	// fields is whether the response had some.
 	fields fields
 	// address is room for the text of the peer's.
@@ -96,7 +94,7 @@ func (p *passage) end(free *sync.Pool) {
 	}
 }
 
-func (p *passage) Context() context.Context { return userContext(p.C, p.contextKey) }
+func (p *passage) Context() context.Context { return p.C.UserContext() }
 
 // RemoteAddr leaves the port out, which nobody needs. A peer on a Unix socket has
 // no address: it may have bound its end to a file with the name of one.
