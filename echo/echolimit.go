@@ -27,16 +27,27 @@ func New(l *ratelimit.Limiter, cfg ...Config) echo.MiddlewareFunc {
 		p.Keep()
 		return p
 	}
-	limited := &handlers{limit: func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error { return m.serve(c, next) }
-	}}
-	return limited.of
+	return m.limit
 }
 
 // middleware is a limiter in a server.
 type middleware struct {
 	engine   *adapter.Engine[echo.Context]
 	passages sync.Pool
+	known    handlers
+}
+
+// limit returns a handler that limits next.
+func (m *middleware) limit(next echo.HandlerFunc) echo.HandlerFunc {
+	if limited := m.known.find(next); limited != nil {
+		return limited
+	}
+	return func(c echo.Context) error {
+		if wanted(c, next) {
+			m.known.keep(next, func(c echo.Context) error { return m.serve(c, next) })
+		}
+		return m.serve(c, next)
+	}
 }
 
 func (m *middleware) serve(c echo.Context, next echo.HandlerFunc) error {

@@ -7,16 +7,12 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// handlers are the limited handlers of the handlers that there are. Echo puts its
-// chain together anew for each request, and what comes next is one of the few
-// routes' handlers each time, unless more middleware comes between: that makes
-// another one for each request, and so does this one then. So a slot that is
-// taken remains, and what finds none is not kept.
-type handlers struct {
-	// limit makes the limited handler.
-	limit echo.MiddlewareFunc
-	slots [handlerSlots]atomic.Pointer[handler]
-}
+// handlers are the limited handlers of routes' handlers. With each request Echo
+// asks the middleware of a server for one around the same few, unless more
+// middleware comes between. Nothing else is kept: what may have been made for one
+// request may refer to all of it, and would take the place of one that comes
+// again. What is kept remains; what finds no slot is made anew each time.
+type handlers [handlerSlots]atomic.Pointer[handler]
 
 const (
 	handlerBits  = 8
@@ -29,25 +25,46 @@ const (
 // one from having its identity.
 type handler struct{ next, limited echo.HandlerFunc }
 
-// of returns what limits next.
-func (h *handlers) of(next echo.HandlerFunc) echo.HandlerFunc {
-	identity := identityOf(next)
+// slot is the one at which a handler is looked for at the given try.
+func (h *handlers) slot(identity uintptr, try int) *atomic.Pointer[handler] {
 	first := uint64(identity) * 0x9e3779b97f4a7c15 >> (64 - handlerBits) // Fibonacci hashing, as neighbours are common
-	for i := range uint64(handlerTries) {
-		slot := &h.slots[(first+i)%handlerSlots]
-		kept := slot.Load()
+	return &h[(first+uint64(try))%handlerSlots]
+}
+
+// find returns what limits next, nil if it is not kept.
+func (h *handlers) find(next echo.HandlerFunc) echo.HandlerFunc {
+	identity := identityOf(next)
+	for try := range handlerTries {
+		kept := h.slot(identity, try).Load()
 		if kept == nil {
-			made := &handler{next: next, limited: h.limit(next)}
-			if slot.CompareAndSwap(nil, made) {
-				return made.limited
-			}
-			kept = slot.Load()
+			return nil
 		}
 		if identityOf(kept.next) == identity {
 			return kept.limited
 		}
 	}
-	return h.limit(next)
+	return nil
+}
+
+// wanted reports whether next, which is not kept, is the handler of the request's
+// route.
+func wanted(c echo.Context, next echo.HandlerFunc) bool {
+	return next != nil && identityOf(c.Handler()) == identityOf(next) &&
+		c.Get(echo.ContextKeyHeaderAllow) == nil // with which it is Echo's own, that it makes for one request
+}
+
+// keep keeps what limits next if there is a free slot.
+func (h *handlers) keep(next, limited echo.HandlerFunc) {
+	identity := identityOf(next)
+	for try := range handlerTries {
+		slot := h.slot(identity, try)
+		if slot.Load() == nil && slot.CompareAndSwap(nil, &handler{next: next, limited: limited}) {
+			return
+		}
+		if identityOf(slot.Load().next) == identity {
+			return
+		}
+	}
 }
 
 // identityOf is the address of a function with the variables that it has. Two

@@ -3,8 +3,10 @@ package echolimit_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/labstack/echo/v4"
@@ -87,5 +89,65 @@ func TestHandlerMadeOnce(t *testing.T) {
 		if err := handler(e.NewContext(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody), w)); err != nil || w.Code != want {
 			t.Errorf("request %d is answered with %d, %v, want %d", i+1, w.Code, err, want)
 		}
+	}
+}
+
+// TestNothingOfRequestsIsKept: in Pre what comes next is made for each request
+// and refers to it.
+func TestNothingOfRequestsIsKept(t *testing.T) {
+	const requests = 1000
+	for _, c := range []struct {
+		name string
+		use  func(e *echo.Echo, limited echo.MiddlewareFunc)
+	}{
+		{"Pre", func(e *echo.Echo, limited echo.MiddlewareFunc) { e.Pre(limited) }},
+		{"Use", func(e *echo.Echo, limited echo.MiddlewareFunc) { e.Use(limited) }},
+		{"by hand", func(e *echo.Echo, limited echo.MiddlewareFunc) {
+			e.GET("/", func(c echo.Context) error {
+				r := c.Request()
+				return limited(func(c echo.Context) error { return c.String(http.StatusOK, r.Method) })(c)
+			})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			limited := echolimit.New(newLimiter(t, memstore.New(), ratelimit.Policy{Name: "ip", Limit: ratelimit.PerDay(2 * requests)}))
+			e := echo.New()
+			e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
+			c.use(e, limited)
+			var gone atomic.Int64
+			for range requests {
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+				runtime.AddCleanup(r, func(struct{}) { gone.Add(1) }, struct{}{})
+				e.ServeHTTP(httptest.NewRecorder(), r)
+			}
+			const few = 20 // in pools
+			for range 1000 {
+				if gone.Load() >= requests-few {
+					break
+				}
+				runtime.GC()
+				runtime.Gosched()
+			}
+			if kept := requests - gone.Load(); kept > few {
+				t.Errorf("%d of %d requests are still referred to", kept, requests)
+			}
+			runtime.KeepAlive(limited)
+			runtime.KeepAlive(e)
+		})
+	}
+}
+
+// TestSlotsAreForRoutes: what Echo makes for one request alone takes no slot.
+func TestSlotsAreForRoutes(t *testing.T) {
+	e := echo.New()
+	e.Use(echolimit.New(newLimiter(t, memstore.New(), generous)))
+	e.GET("/", func(echo.Context) error { return nil })
+	for range 3000 {
+		if w := send(t, e, http.MethodOptions, "/"); w.Code != http.StatusNoContent {
+			t.Fatalf("OPTIONS is answered with %d", w.Code)
+		}
+	}
+	if added := allocations(serveTo(t, e)) - allocations(serveTo(t, bare())); added > 0 {
+		t.Errorf("after requests for no route an allowed request makes %v allocations, want none", added)
 	}
 }
