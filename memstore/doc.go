@@ -9,7 +9,7 @@
 // no pointer for the garbage collector to follow. A key's count is removed
 // after it has become as good as new, a few at a time by the calls that come
 // after it. A sliding log takes up to 8 bytes more for each entry in view.
-// Memory grows as keys come; [WithPreallocation] takes all of it in the beginning.
+// Memory grows as keys come; [WithPreallocation] takes it in the beginning.
 //
 // # The cap
 //

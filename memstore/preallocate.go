@@ -1,7 +1,8 @@
 package memstore
 
-// allocate makes all segments that a full table has. They only split where by
-// chance more keys come together, and are never joined.
+// allocate makes all segments that a full table has. One that by chance gets
+// more keys than it has slots for splits as any other, and remains when its two
+// halves are joined again; no more are joined than that.
 func (t *table) allocate(depth uint8) {
 	t.atOnce, t.leastDepth = true, depth
 	for i := range t.shards {

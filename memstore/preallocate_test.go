@@ -2,6 +2,8 @@ package memstore
 
 import (
 	"bytes"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +22,7 @@ func TestPreallocated(t *testing.T) {
 			if held, segments := heldKeys(t, s); held != 0 || segments != made {
 				t.Fatalf("cap %d: %d keys in %d segments in the beginning, want %d", most, held, segments, made)
 			}
+			before := slotsOf(s)
 			hour := limitOf(ratelimit.AlgorithmTokenBucket, 3, time.Hour)
 			for i := range most {
 				admit(t, s, on(name(i), hour, 1))
@@ -34,14 +37,31 @@ func TestPreallocated(t *testing.T) {
 				admit(t, s, on(name(most+i), brief, 1))
 			}
 			held, segments := heldKeys(t, s)
-			if segments < made || held > 4*made+sweepPortion {
-				t.Errorf("cap %d: %d keys in %d segments are left of expired ones, want few in %d", most, held, segments, made)
+			if few := made/2 + 4*len(s.table.Load().shards); segments > made+made/20+1 || held > few {
+				t.Errorf("cap %d: %d keys in %d segments are left of expired ones, want %d at most in %d", most, held, segments, few, made)
+			}
+			after := slotsOf(s)
+			for slots := range before {
+				if !after[slots] {
+					t.Errorf("cap %d: a segment of those that were made in the beginning is not used any more", most)
+				}
 			}
 			if stats := s.Stats(); stats.Forgotten != 0 {
 				t.Errorf("cap %d: %+v, want none forgotten", most, stats)
 			}
 		})
 	}
+}
+
+func slotsOf(s *Store) map[*[slotsPerSegment]entry]bool {
+	all := make(map[*[slotsPerSegment]entry]bool)
+	table := s.table.Load()
+	for i := range table.shards {
+		for g := range table.shards[i].all() {
+			all[g.slots] = true
+		}
+	}
+	return all
 }
 
 // TestPreallocatedAnswers sends the same requests to stores that grow and to
@@ -61,6 +81,45 @@ func TestPreallocatedAnswers(t *testing.T) {
 		t.Errorf("%d segments after Restore, want all there can be", segments)
 	}
 	goOn(t, clock, 3000, 4*time.Second, []*Store{s, grown, whole})
+}
+
+// TestSweepOfFewKeys has few clients at a time where there is room for many:
+// expired keys go about as fast as where memory grows.
+func TestSweepOfFewKeys(t *testing.T) {
+	held := func(options ...Option) int64 {
+		var most int64
+		synctest.Test(t, func(t *testing.T) {
+			s := New(append(options, WithMaxKeys(300_000))...)
+			brief := limitOf(ratelimit.AlgorithmTokenBucket, 2, 2*time.Second)
+			for i := range 200_000 {
+				if i%10 == 0 {
+					time.Sleep(10 * time.Millisecond) // so that 1000 are live
+				}
+				admit(t, s, on(name(i), brief, 1))
+				most = max(most, s.table.Load().keys.Load())
+			}
+		})
+		return most
+	}
+	if growing, whole := held(), held(WithPreallocation()); whole > 4*growing {
+		t.Errorf("up to %d keys are held, %d where memory grows", whole, growing)
+	}
+}
+
+// TestRestoreOfNothing fails before it takes memory.
+func TestRestoreOfNothing(t *testing.T) {
+	s := New(WithMaxKeys(100_000), WithPreallocation())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, text := range []string{"", "x", dumpMagic} {
+		if err := s.Restore(strings.NewReader(text)); err == nil {
+			t.Errorf("%q is restored", text)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<20 {
+		t.Errorf("it took %d bytes to see that there is nothing to restore", taken)
+	}
 }
 
 // TestPreallocatedDoesNotAllocate: new keys take no memory, but for the few

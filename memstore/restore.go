@@ -60,16 +60,21 @@ func maxDumpedLimits(t *table) uint64 {
 // dump's keys.
 //
 // On an error, be it of r or of what it says, the store is as it was. Memory
-// grows with the dump and no further than the cap lets it. Nothing beyond the
+// grows with the dump and no further than the cap lets it; with
+// [WithPreallocation] all of it is taken once more until Restore has returned. Nothing beyond the
 // dump's end is interpreted, though some of it may be read.
 func (s *Store) Restore(r io.Reader) error {
+	inUse := errors.New("memstore: Restore: the store is in use: restore into a new one, before its first request")
 	old := s.table.Load()
+	if old.keys.Load() > 0 {
+		return inUse
+	}
 	restored, err := readTable(r, old, s.clock.now())
 	if err != nil {
 		return fmt.Errorf("memstore: Restore: %w", err)
 	}
 	if old.keys.Load() > 0 || !s.table.CompareAndSwap(old, restored) {
-		return errors.New("memstore: Restore: the store is in use: restore into a new one, before its first request")
+		return inUse
 	}
 	return nil
 }
@@ -85,6 +90,9 @@ func readTable(r io.Reader, like *table, now int64) (*table, error) {
 		return nil, errors.New("this is no dump, or one of another version")
 	}
 	in.bytes(secret[:])
+	if in.err != nil {
+		return nil, in.err
+	}
 	t := newTable(secret, like.most, like.clock, like.atOnce)
 	t.most += t.most/4 + spareKeys
 	var limits []ratelimit.Limit

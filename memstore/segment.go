@@ -210,15 +210,16 @@ func (g segment) split(t *table, bit uint32, stamp uint64) (upper segment) {
 	return upper
 }
 
-// join puts all entries of g and another segment, which have to fit into one,
-// into a new one. Nothing is left in either that anybody could change.
-func (g segment) join(other segment) segment {
-	both := newSegment()
-	for i := range g.slots {
-		both.receive(&g.slots[i])
-		both.receive(&other.slots[i])
+// absorb moves all entries of another segment, which have to fit, into g. Nothing
+// is left in the other that anybody could change.
+func (g segment) absorb(other segment, stamp uint64) {
+	for i := range other.slots {
+		if e := &other.slots[i]; e.tag != 0 {
+			to, left := g.vacancy(e.tag), e.leave()
+			g.slots[to].settle(left, stamp)
+			g.marks.set(to, mark(left.tag))
+		}
 	}
-	return both
 }
 
 // receive takes an entry over, if it is one, into a segment that nobody else

@@ -80,12 +80,13 @@ func WithCoarseClock() Option {
 }
 
 // WithPreallocation takes the memory for as many keys as the cap allows at
-// once, some 47 bytes for each, in [New] and in [Store.Restore], which then take
-// as long as the system needs to provide it. A new key, which otherwise now and
-// then waits until a part of the table has grown, then takes about half the
-// time, and hardly ever a multiple of it. The memory is not given back when keys
-// expire. The entries of sliding logs beyond the first are allocated as they
-// come, with or without this option.
+// once: some 47 bytes for each if they are 100,000 or more. [New] and
+// [Store.Restore] then take as long as the system needs to provide it, and it is
+// not given back when keys expire. A new key, which otherwise now and then waits
+// until a part of the table has grown, then takes about half the time, and hardly
+// ever a multiple of it: only a part that by chance gets a third more keys than
+// others still grows. The entries of sliding logs beyond the first are allocated
+// as they come, with or without this option.
 func WithPreallocation() Option {
 	return func(o *options) { o.atOnce = true }
 }

@@ -18,6 +18,8 @@ type sweeper struct {
 const (
 	// sweepPortion is how many entries are looked at once.
 	sweepPortion = 8
+	// sweepSegments is how many segments they are looked for in, at most.
+	sweepSegments = 32
 	// What a call is worth, and what a portion costs.
 	sweepCall, sweepNewKey = 1, 32
 	sweepCost              = 16 * sweepPortion
@@ -31,34 +33,46 @@ func (sh *shard) sweep(t *table, now int64, worth int) {
 	}
 }
 
-// sweepSome looks at one portion of a segment. What a clock that may go back
-// calls expired may be needed again, and is left to make way for newcomers.
+// sweepSome looks at one portion: entries of one segment, or of the next ones if
+// it has few. What a clock that may go back calls expired may be needed again, and
+// is left to make way for newcomers.
 func (sh *shard) sweepSome(t *table, now int64) {
-	w := &sh.sweeper
-	if !sh.steady || now < w.idle {
-		return
+	looked, more := 0, true
+	for range sweepSegments {
+		if !sh.steady || now < sh.sweeper.idle || looked >= sweepPortion || !more {
+			return
+		}
+		looked, more = sh.sweepSegment(t, now, looked)
 	}
+}
+
+// sweepSegment is sweepSome for the segment that is next, when so many entries
+// have been looked at. It returns how many that are now, and whether there may be
+// more to do: not if two segments were joined, which is enough for one call.
+func (sh *shard) sweepSegment(t *table, now int64, before int) (looked int, more bool) {
+	w := &sh.sweeper
 	g := sh.segment(w.fraction)
 	if g.none() {
-		return
+		return before, false
 	}
-	for looked := 0; looked < sweepPortion && w.slot < slotsPerSegment; {
+	for looked = before; looked < sweepPortion && w.slot < slotsPerSegment; w.slot++ {
 		if g.marks.of(w.slot) > freeAgain {
 			looked++
 			sh.expire(t, g, w.slot, now)
 		}
-		w.slot++
 	}
 	if w.slot < slotsPerSegment {
-		return
+		return looked, false
 	}
-	if sh.merge(t, w.fraction) {
+	merged := sh.merge(t, w.fraction)
+	if merged {
 		w.waitsFor(0) // not all of it has been seen
 	}
 	w.slot = 0
 	if w.fraction = sh.end(w.fraction); w.fraction == 0 {
 		w.idle, w.expiry = w.expiry, math.MaxInt64
 	}
+	return looked, !merged
 }
 
 // waitsFor is told of something that is written, or seen and left: it does not

@@ -19,7 +19,7 @@ type table struct {
 	// never gets there.
 	maxDepth uint8
 	// atOnce says that all segments were made in the beginning, leastDepth is
-	// then their depth: they are not joined.
+	// then their depth: they are never joined to fewer.
 	atOnce     bool
 	leastDepth uint8
 	clock      *clock
@@ -237,19 +237,21 @@ func (sh *shard) grow(t *table, fraction uint32) bool {
 
 // merge joins a segment, the one of a fraction, with the one that covers the
 // other half of what is covered by both, if the two fit into one with room to
-// spare. It reports whether they did.
+// spare. It reports whether they did. The lower one remains, as it did when they
+// were split.
 func (sh *shard) merge(t *table, fraction uint32) bool {
 	const roomy = slotsPerSegment / 2
-	g, depth := sh.segment(fraction), sh.depth(fraction)
-	if depth <= t.leastDepth || g.count() > roomy {
+	depth := sh.depth(fraction)
+	if depth <= t.leastDepth {
 		return false
 	}
 	half := uint32(1) << (32 - depth)
-	other := sh.segment(fraction ^ half)
-	if sh.depth(fraction^half) != depth || g.count()+other.count() > roomy {
+	lower, upper := sh.segment(fraction&^half), sh.segment(fraction|half)
+	if sh.depth(fraction^half) != depth || lower.count()+upper.count() > roomy {
 		return false
 	}
-	sh.enter(g.join(other), fraction, depth-1)
+	lower.absorb(upper, sh.nextStamp())
+	sh.enter(lower, fraction, depth-1)
 	return true
 }
 
