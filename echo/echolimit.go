@@ -39,12 +39,13 @@ type middleware struct {
 
 // limit returns a handler that limits next.
 func (m *middleware) limit(next echo.HandlerFunc) echo.HandlerFunc {
-	if limited := m.known.find(next); limited != nil {
+	limited, free := m.known.find(next)
+	if limited != nil {
 		return limited
 	}
 	return func(c echo.Context) error {
-		if wanted(c, next) {
-			m.known.keep(next, func(c echo.Context) error { return m.serve(c, next) })
+		if free != nil && free.Load() == nil && wanted(c, next) {
+			free.CompareAndSwap(nil, &handler{next: next, limited: func(c echo.Context) error { return m.serve(c, next) }})
 		}
 		return m.serve(c, next)
 	}

@@ -25,46 +25,28 @@ const (
 // one from having its identity.
 type handler struct{ next, limited echo.HandlerFunc }
 
-// slot is the one at which a handler is looked for at the given try.
-func (h *handlers) slot(identity uintptr, try int) *atomic.Pointer[handler] {
-	first := uint64(identity) * 0x9e3779b97f4a7c15 >> (64 - handlerBits) // Fibonacci hashing, as neighbours are common
-	return &h[(first+uint64(try))%handlerSlots]
-}
-
-// find returns what limits next, nil if it is not kept.
-func (h *handlers) find(next echo.HandlerFunc) echo.HandlerFunc {
+// find returns what limits next. If it is not kept, free is the slot where it
+// can be, nil if there is none.
+func (h *handlers) find(next echo.HandlerFunc) (limited echo.HandlerFunc, free *atomic.Pointer[handler]) {
 	identity := identityOf(next)
-	for try := range handlerTries {
-		kept := h.slot(identity, try).Load()
+	first := uint64(identity) * 0x9e3779b97f4a7c15 >> (64 - handlerBits) // Fibonacci hashing, as neighbours are common
+	for try := range uint64(handlerTries) {
+		slot := &h[(first+try)%handlerSlots]
+		kept := slot.Load()
 		if kept == nil {
-			return nil
+			return nil, slot
 		}
 		if identityOf(kept.next) == identity {
-			return kept.limited
+			return kept.limited, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// wanted reports whether next, which is not kept, is the handler of the request's
-// route.
+// wanted reports whether next is the handler of the request's route.
 func wanted(c echo.Context, next echo.HandlerFunc) bool {
 	return next != nil && identityOf(c.Handler()) == identityOf(next) &&
 		c.Get(echo.ContextKeyHeaderAllow) == nil // with which it is Echo's own, that it makes for one request
-}
-
-// keep keeps what limits next if there is a free slot.
-func (h *handlers) keep(next, limited echo.HandlerFunc) {
-	identity := identityOf(next)
-	for try := range handlerTries {
-		slot := h.slot(identity, try)
-		if slot.Load() == nil && slot.CompareAndSwap(nil, &handler{next: next, limited: limited}) {
-			return
-		}
-		if identityOf(slot.Load().next) == identity {
-			return
-		}
-	}
 }
 
 // identityOf is the address of a function with the variables that it has. Two

@@ -151,3 +151,22 @@ func TestSlotsAreForRoutes(t *testing.T) {
 		t.Errorf("after requests for no route an allowed request makes %v allocations, want none", added)
 	}
 }
+
+// TestWithoutSlot: a route that finds no slot costs the handler that is made for
+// each request, and no more.
+func TestWithoutSlot(t *testing.T) {
+	limited := echolimit.New(newLimiter(t, memstore.New(), generous))
+	others := echo.New()
+	others.Use(limited)
+	for i := range 3000 {
+		path := "/" + strconv.Itoa(i)
+		others.GET(path, func(c echo.Context) error { return c.String(http.StatusOK, path) })
+		send(t, others, http.MethodGet, path)
+	}
+	e := echo.New()
+	e.Use(limited)
+	e.GET("/", func(echo.Context) error { return nil })
+	if added := allocations(serveTo(t, e)) - allocations(serveTo(t, bare())); added != 1 {
+		t.Errorf("a request for a route without a slot makes %v allocations, want 1", added)
+	}
+}

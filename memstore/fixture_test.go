@@ -2,6 +2,8 @@ package memstore
 
 import (
 	"fmt"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -131,3 +133,52 @@ func heldKeys(t testing.TB, s *Store) (keys, segments int) {
 }
 
 func name(i int) string { return fmt.Sprint("client", i) }
+
+// chargeOn charges the keys, none of which is held yet, once each, and then over
+// and over from two goroutines, one of which charges two at a time if together is
+// set. It returns when both do. stop ends it and looks whether each charge is
+// counted.
+func chargeOn(t *testing.T, s *Store, l ratelimit.Limit, names []string, together bool) (stop func()) {
+	t.Helper()
+	for _, key := range names {
+		take(t, s, on(key, l, 1))
+	}
+	charged := make([]atomic.Int64, len(names))
+	var (
+		stopped atomic.Bool
+		wg      sync.WaitGroup
+		ready   atomic.Int32
+	)
+	for w := range 2 {
+		wg.Go(func() {
+			for i := w; !stopped.Load(); i += 3 {
+				keys := []int{i % len(names)}
+				if together && w == 1 {
+					keys = append(keys, (i+1)%len(names))
+				}
+				var charges []ratelimit.Charge
+				for _, k := range keys {
+					charges = append(charges, on(names[k], l, 1))
+					charged[k].Add(1)
+				}
+				take(t, s, charges...)
+				if i < 3 {
+					ready.Add(1)
+				}
+			}
+		})
+	}
+	for ready.Load() < 2 {
+		runtime.Gosched()
+	}
+	return func() {
+		t.Helper()
+		stopped.Store(true)
+		wg.Wait()
+		for i, key := range names {
+			if got, want := l.Quota-left(t, s, on(key, l, 0)), charged[i].Load()+1; got != want {
+				t.Fatalf("%s was charged %d times, and %d are counted", key, want, got)
+			}
+		}
+	}
+}

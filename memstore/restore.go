@@ -61,8 +61,8 @@ func maxDumpedLimits(t *table) uint64 {
 //
 // On an error, be it of r or of what it says, the store is as it was. Memory
 // grows with the dump and no further than the cap lets it; with
-// [WithPreallocation] all of it is taken once more until Restore has returned. Nothing beyond the
-// dump's end is interpreted, though some of it may be read.
+// [WithPreallocation] all of it is taken once more until Restore has returned.
+// Nothing beyond the dump's end is interpreted, though some of it may be read.
 func (s *Store) Restore(r io.Reader) error {
 	inUse := errors.New("memstore: Restore: the store is in use: restore into a new one, before its first request")
 	old := s.table.Load()

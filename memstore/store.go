@@ -83,10 +83,10 @@ func WithCoarseClock() Option {
 // once: some 47 bytes for each if they are 100,000 or more. [New] and
 // [Store.Restore] then take as long as the system needs to provide it, and it is
 // not given back when keys expire. A new key, which otherwise now and then waits
-// until a part of the table has grown, then takes little more than half the time, and hardly
-// ever a multiple of it: only a part that by chance gets a third more keys than
-// others still grows. The entries of sliding logs beyond the first are allocated
-// as they come, with or without this option.
+// until a part of the table has grown, then takes little more than half the
+// time, and hardly ever a multiple of it: only a part that by chance gets a third
+// more keys than others still grows. The entries of sliding logs beyond the first
+// are allocated as they come, with or without this option.
 func WithPreallocation() Option {
 	return func(o *options) { o.atOnce = true }
 }

@@ -13,7 +13,8 @@ const about = `A decision by a store, asked directly: no HTTP. One goroutine for
 on one processor it is processor time, so that what else the machine does takes no part in it. p50 and p99 are of single decisions and have one
 reading of the clock in them. Keys are new strings of 16 bytes, except the hot one; what it costs to make them is in the numbers, and a row of its
 own. So is "one write": what remains of a limiter that finds each key's entry without looking for it, and decides nothing. Limits are so wide
-that nothing is denied, or so narrow that everything is. Rows with "preallocated" have taken the memory for all keys beforehand, the others grow.`
+that nothing is denied, or so narrow that everything is. Rows with "preallocated" have taken the memory for all keys
+beforehand, as documented for speed where it can be done; the others grow as keys come.`
 
 // Section is what the results say of counting in memory.
 func Section(r *measure.Results, keys int) report.Section {
